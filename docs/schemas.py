@@ -39,10 +39,11 @@ from starcert.certificates.collective import CollectiveClaim
 from starcert.certificates.found_attack import FoundAttack
 from starcert.certificates.questions import Question
 from starcert.cli.run_commands import RunArgument
-from starcert.files import collective_votes, reading, record, writing
-from starcert.files.claims import MARGINS, BrokenLevel, Claims
+from starcert.files import collective_votes, premises, reading, record, writing
+from starcert.files.claims import MARGINS, Answer, Broken, Reach, Size
+from starcert.files.kept import Kept
 from starcert.files.record import Archive
-from starcert.files.untrusted import Field
+from starcert.files.untrusted import VERSION, Field
 from starcert.math.audit import Audit
 from starcert.math.confidence import Votes
 from starcert.math.fallback import BlindAnswers
@@ -190,14 +191,16 @@ def _listening() -> Iterator[dict[str, _Asked]]:
 
 def _meanings() -> dict[str, Schema]:
     """What the fields of an archive mean, by their places."""
-    archive, votes, audit = attribute_docs(Archive), attribute_docs(Votes), attribute_docs(Audit)
+    archive, votes, audit = attribute_docs(Kept) | attribute_docs(Archive), attribute_docs(Votes), attribute_docs(Audit)
     blind = attribute_docs(BlindAnswers)
-    claims = {name: vars(Certificate)[name].__doc__ for name in Claims._fields if name in vars(Certificate)}
-    claims |= {"margin": Certificate.margin_kind.__doc__} | attribute_docs(Claims)
+    names = (*Answer._fields, *Reach._fields)
+    claims = {name: vars(Certificate)[name].__doc__ for name in names if name in vars(Certificate)}
+    claims |= {"margin": Certificate.margin_kind.__doc__} | attribute_docs(Answer) | attribute_docs(Reach)
+    claims |= {"certified_size": Size.__doc__, "broken": "The broken levels, and the attacks that break them."}
     top = {name: archive[name] for name in archive} | {
         "says": writing.says.__doc__,
         "axes": Noise.axes.__doc__,
-        "alpha_exact": writing.exact.__doc__,
+        "alpha_exact": premises.exact.__doc__,
         "margins": record.states_margins.__doc__,
         "classes": archive["class_names"],
         "bounds": archive["bound"],
@@ -218,12 +221,12 @@ def _meanings() -> dict[str, Schema]:
         "target": votes["targets"],
         "node": archive["nodes"],
         "blind": blind["answers"],
-        "claims": Claims.__doc__,
+        "claims": "What is claimed about the row.",
     }
     parts = {
         "": top,
         "audit.": audit,
-        "fallback.": {"threshold": blind["threshold"], "exact": writing.exact.__doc__},
+        "fallback.": {"threshold": blind["threshold"], "exact": premises.exact.__doc__},
         "collective.": {"says": collective_votes.SAYS, "claims": CollectiveClaim.__doc__, "listed": archive["asked"]},
         "collective.listed[].": {"levels": question["levels"], "attacks": question["counts"]},
         "collective.claims[].": {name: together[name] for name in ("threat", "k", "alpha")},
@@ -246,18 +249,18 @@ def archive_schema() -> Schema:
     """The schema of an archive: of each field, what its reader asks for."""
     with _listening() as asked:
         for path in ARCHIVES:
-            reading.read_with_claims(path, whole=True)
+            reading.read_top(reading.top_of(path), path, whole=True)
     meanings = _meanings()
     exact = {"type": "object", "additionalProperties": {"type": "string"}}
     region = {"region": {"type": "string"}, **_OUTSIDE["properties"], "exact": exact}
     outside = _OUTSIDE | {"properties": region, "required": list(region)}
     known = {
         "noise[]": {"anyOf": [*(_region(form) for form, _ in _law_forms()), outside]},
-        "format": {"const": writing.FORMAT},
-        "version": {"const": writing.VERSION},
+        "format": {"const": reading.FORMAT},
+        "version": {"const": VERSION},
         "graphs[].claims.margin": {"enum": list(MARGINS)},
-        "graphs[].claims.broken[].values": of_type(types_of(BrokenLevel)["values"]),
-        **{name: of_type(types_of(Archive)[name]) for name in ("settings", "provenance")},  # with any names
+        "graphs[].claims.broken[].values": of_type(types_of(Broken)["values"]),
+        **{name: of_type(types_of(Kept)[name]) for name in ("settings", "provenance")},  # with any names
     }
 
     def schema(place: str) -> Schema:

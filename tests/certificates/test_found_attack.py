@@ -103,11 +103,11 @@ def test_what_is_shown_changes_no_verdict_and_no_file(tmp_path):
     graphs = [molecule(), molecule("CO", (("double", 0, 1),))]
     found = plain("flips:2", graphs)
     assert any(one.attack() != one.first_attack for one in found)
-    sc.archive.write_exact(tmp_path / "some.json", ExactArchive.from_result(found))
-    sc.archive.write_exact(tmp_path / "first.json", ExactArchive.from_result(replace(found, shown=())))
+    sc.archive.write(tmp_path / "some.json", ExactArchive.from_result(found))
+    sc.archive.write(tmp_path / "first.json", ExactArchive.from_result(replace(found, shown=())))
     assert (tmp_path / "some.json").read_bytes() == (tmp_path / "first.json").read_bytes()
     base = sc.ExactClassifier(BASE, regions=REGIONS)
-    again = sc.archive.verify_exact(tmp_path / "some.json", classifier=base, objects=graphs)
+    again = sc.archive.recount(tmp_path / "some.json", classifier=base, objects=graphs)
     assert again.verdict == "recounted"
     assert [one.attack().sites for one in again.archive.result] == [one.first_attack.sites for one in found]
 

@@ -177,7 +177,7 @@ def test_edges_decide_exactly_what_is_above():
         (-1, [4] * 4, [4] * 4),
         (1, [0] * 4, [0] * 4),
     ):
-        low, high = module.bounds_of_steps(outputs, above)
+        low, high = module.bounds_of_steps(outputs.edges, above)
         assert (low.tolist(), high.tolist()) == (certain, possible)
 
 

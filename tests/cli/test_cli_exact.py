@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from starcert.files import read_exact
+from starcert.files import read
 from starcert.runs import exact_run
 
 MODEL = """
@@ -104,7 +104,7 @@ def test_an_interrupted_run_writes_the_same_files(folder, here, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(exact_run, "write_exact", stop)
+        patch.setattr(exact_run, "write", stop)
         assert here("certify", "run.toml", "--exact", "--out", "stopped")[0] == 130
     assert (folder / "stopped.partial" / "tried.json").is_file()
     assert here("certify", "run.toml", "--exact", "--out", "stopped")[0] == 0
@@ -143,7 +143,7 @@ def test_plain_models_stand_beside_smoothed_ones(folder, here):
     status, _, errors = here("compare", "voted", "exact", "--out", "c.html")
     assert status == 2
     assert "does not fit together" in errors
-    assert read_exact(archive).claimed[0] == (2, 2)
+    assert read(archive).claims[0][1:] == (2, 2)
 
 
 def test_runs_are_compared_under_a_list_that_both_were_asked_about(folder, here):

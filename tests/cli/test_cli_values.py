@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from starcert.files import verify_intervals
+from starcert.files import verify
 
 MODEL = """
 def shares():
@@ -61,7 +61,7 @@ def test_intervals_are_certified_written_and_proved(folder, here):
     low, high = (float(first[f"mean under any 1 flip, {end}"]) for end in ("low", "high"))
     assert low < 0.1  # all bits 0: each of them is 1 with probability 0.1
     assert high > 0.1 + 0.8 * 0.5
-    assert verify_intervals(out / "certificates.json").verdict == "proved"
+    assert verify(out / "certificates.json").verdict == "proved"
     page = (out / "report.html").read_text()
     assert "Certified intervals: data.py:rows" in page
     assert page.count("<circle") == 3

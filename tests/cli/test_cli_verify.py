@@ -102,13 +102,21 @@ def test_alpha_of_all_graphs_together_is_said_to_be(starcert, path):
     assert json.loads(starcert("verify", str(path), "--json").stdout)["together"] == 2
 
 
-def test_a_search_without_end_ends_with_status_two_and_one_line(starcert, path):
+def test_claims_are_proved_where_a_search_would_not_end(starcert, path):
     told = json.loads(path.read_text())
     told["noise"][0] |= {"flip": 0.5, "exact": {"flip": "1/2"}}
     told["graphs"][2]["capacity"] = None
     told["graphs"][2] |= {"estimation": [9_000, 10]}
     path.write_text(json.dumps(told))
     done = starcert("verify", str(path))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_several_files_and_folders_are_verified_at_once(starcert, path):
+    done = starcert("verify", str(path), str(path.parent), "--json")
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["verdicts"], len(found["files"])) == (0, ["proved"] * 2, 2)
+    (path.parent / "sub").mkdir()
+    done = starcert("verify", str(path.parent / "sub"))
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"Error: {path}: 'graphs[2]' has a frontier that cannot be found: ")
-    assert done.stderr.count("\n") == 1
+    assert "holds no archive" in done.stderr

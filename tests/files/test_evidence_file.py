@@ -81,7 +81,7 @@ def test_verdicts_are_made_again_from_what_was_written(tmp_path, name):
     assert len(checks) == 3
     assert sum(each.levels for each in checks) == sum(len(one.verdicts.certified) for one in archive.certificates)
     assert sum(each.broken for each in checks) == sum(len(one.broken) for one in archive.certificates)
-    assert "proved again, and by another way" in str(result)
+    assert "attacks were proved in balls" in str(result)
 
 
 @pytest.mark.parametrize("name", ["typed edges", "three values", "nodes"])
@@ -371,8 +371,7 @@ def test_votes_that_are_not_there_are_not_made_up(tmp_path):
     path = written(tmp_path, archive)
     lost = [graph and type(graph)(graph.record, graph.sites, graph.most, {}) for graph in archive.evidence]
     replaced(path, pack(lost))
-    with pytest.raises(ArchiveError, match=r"cannot be proved again: .*hold chunk 0 of the votes at the graph"):
-        archives.verify(path)
+    assert "broken" in {field for _, field in found(archives.verify(path))}
     with pytest.raises(
         InvalidParameterError, match="written by an earlier version that drew other votes: certify the graphs again"
     ):

@@ -8,7 +8,7 @@ import pytest
 from target_worlds import Busy, named_star
 
 import starcert as sc
-from starcert.files import ExactArchive, is_exact, read_exact, verify_exact, write_exact
+from starcert.files import ExactArchive, read, recount, verify, write
 from starcert.files.listed_attacks import StatedThreat
 
 GRAPHS = [sc.Graph(4, pairs) for pairs in ([], [(0, 1), (1, 2), (2, 3)], list(combinations(range(4), 2)))]
@@ -36,7 +36,7 @@ BASES = {
 def kept(path, what="bits", threat="flips:2", **how):
     base, graphs = BASES[what]
     result = sc.ExactClassifier(base).certify(graphs, threat=threat, **how)
-    write_exact(path, ExactArchive.from_result(result, labels=[0] * len(result), settings={"seed": 1}))
+    write(path, ExactArchive.from_result(result, labels=[0] * len(result), settings={"seed": 1}))
     return result
 
 
@@ -45,18 +45,17 @@ def kept(path, what="bits", threat="flips:2", **how):
 def test_what_is_written_is_read_and_holds_with_the_model(tmp_path, what, threat):
     file = tmp_path / "certificates.json"
     result = kept(file, what, threat)
-    archive = read_exact(file)
-    assert is_exact(file)
+    archive = read(file)
     assert [(one.label, one.certified_size, one.broken_size, one.first_attack) for one in archive.result] == [
         (one.label, one.certified_size, one.broken_size, one.first_attack) for one in result
     ]
     assert archive.result.counts(archive.labels) == result.counts([0] * len(result))
-    assert verify_exact(file).verdict == "consistent"
+    assert verify(file).verdict == "consistent"
     base, graphs = BASES[what]
-    found = verify_exact(file, classifier=base, objects=graphs, sample=20)
+    found = recount(file, classifier=base, objects=graphs, sample=20)
     assert found.verdict == "recounted", found.mismatches
     assert found.recounted >= len(graphs)
-    write_exact(tmp_path / "again.json", archive)
+    write(tmp_path / "again.json", archive)
     assert (tmp_path / "again.json").read_bytes() == file.read_bytes()
 
 
@@ -102,7 +101,7 @@ def test_numbers_that_do_not_fit_together_are_refuted(tmp_path, fields, change):
     file = tmp_path / "certificates.json"
     kept(file)
     changed(file, change)
-    found = verify_exact(file)
+    found = verify(file)
     assert found.verdict == "refuted"
     assert {each.field for each in found.mismatches} == set(fields.split())
 
@@ -119,22 +118,22 @@ def test_counts_that_no_56_sites_have_are_refuted_however_little_is_known(tmp_pa
         whole["graphs"] = [whole["graphs"][0] | {"certified_size": 2}]
 
     changed(file, claim)
-    assert [each.field for each in verify_exact(file).mismatches] == ["attacks"]
+    assert [each.field for each in verify(file).mismatches] == ["attacks"]
     changed(file, lambda whole: whole["objects"][0].update(attacks=[56, 1_540], limit=1_596, tried=1_596))
-    assert verify_exact(file).verdict == "consistent"
+    assert verify(file).verdict == "consistent"
 
 
 def test_a_model_that_answers_otherwise_refutes(tmp_path):
     file = tmp_path / "certificates.json"
     kept(file)
     other = sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 3), n_classes=2)
-    found = verify_exact(file, classifier=other, objects=GRAPHS)
+    found = recount(file, classifier=other, objects=GRAPHS)
     assert found.verdict == "refuted"
     assert all(each.field.startswith("answer under attack") for each in found.mismatches)
     assert "cannot be true" in str(found)
     with pytest.raises(sc.InvalidParameterError, match="'objects' must be the 3 of the file"):
-        verify_exact(file, classifier=other, objects=GRAPHS[:1])
-    found = verify_exact(file, classifier=other, objects=[*GRAPHS[:2], sc.Graph(5, [])])
+        recount(file, classifier=other, objects=GRAPHS[:1])
+    found = recount(file, classifier=other, objects=[*GRAPHS[:2], sc.Graph(5, [])])
     assert "attacks" in {each.field for each in found.mismatches}
 
 
@@ -144,11 +143,11 @@ def test_a_threat_of_ones_own_is_known_by_its_text(tmp_path):
 
     file = tmp_path / "certificates.json"
     kept(file, threat=Mine(1))
-    assert isinstance(read_exact(file).result.threat, StatedThreat)
+    assert isinstance(read(file).result.threat, StatedThreat)
     base, graphs = BASES["bits"]
     with pytest.raises(sc.InvalidParameterError, match="has but its text"):
-        verify_exact(file, classifier=base, objects=graphs)
-    assert verify_exact(file, classifier=base, objects=graphs, threat=Mine(1)).verdict == "recounted"
+        recount(file, classifier=base, objects=graphs)
+    assert recount(file, classifier=base, objects=graphs, threat=Mine(1)).verdict == "recounted"
 
 
 @pytest.mark.parametrize(
@@ -164,7 +163,7 @@ def test_a_text_with_a_word_of_ours_is_read_or_refused(tmp_path, text):
     kept(file)
     changed(file, lambda whole: whole["threat"].update(text=text))
     with pytest.raises(sc.ArchiveError, match=r"'threat\.text' must be"):
-        verify_exact(file)
+        verify(file)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +180,7 @@ def test_a_text_of_somebody_elses_threat_is_stated_and_said_to_be(tmp_path, text
     file = tmp_path / "certificates.json"
     kept(file)
     changed(file, lambda whole: whole["threat"].update(text=text, label="mine"))
-    found = verify_exact(file)
+    found = verify(file)
     assert isinstance(found.archive.result.threat, StatedThreat)
     assert found.verdict == "consistent"
     assert "That threat is not starcert's own: it is known by this text alone" in str(found)
@@ -213,4 +212,4 @@ def test_a_file_that_is_none_is_refused(tmp_path, change, message):
     kept(file)
     changed(file, change)
     with pytest.raises(sc.ArchiveError, match=message):
-        verify_exact(file)
+        verify(file)

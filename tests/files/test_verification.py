@@ -13,7 +13,7 @@ from memory_worlds import loaded
 import starcert as sc
 from starcert import files as archives
 from starcert.certificates.metrics import certified_share
-from starcert.files.checker.arithmetic import PROVERS
+from starcert.files.checker.arithmetic import LIMITS
 from starcert.math.limits import upper_limit
 from starcert.system.errors import ArchiveError, PrecisionError
 
@@ -174,20 +174,20 @@ def test_the_verdict_follows_the_noise_and_alpha(tmp_path):
         assert archives.verify(path.with_name("other.json")).verdict == "refuted"
 
 
-def test_a_box_without_end_is_an_error_that_names_the_file(tmp_path):
+def test_what_is_certified_without_end_is_no_error(tmp_path):
+    """A search would not end there; claims about radii are proved as they stand."""
     path = written(tmp_path, archive_worlds.three_classes())
     told = json.loads(path.read_text())
     told["max_radius"] = None
     told["noise"][0] |= {"flip": 0.5, "exact": {"flip": "1/2"}}
     path.write_text(json.dumps(told))
-    with pytest.raises(ArchiveError, match=r"certificates\.json: 'graphs\[0\]' .*'max_radius' must be given"):
-        archives.verify(path)
+    assert found(archives.verify(path)) == [(1, "beyond")]  # of the second graph all radii in the box were certified
 
 
 def test_a_proof_that_disagrees_with_the_other_is_not_hidden(tmp_path, monkeypatch):
     path = written(tmp_path, archive_worlds.two_classes())
     with monkeypatch.context() as patch:
-        patch.setitem(PROVERS, "clopper-pearson", lambda *_: False)
+        patch.setitem(LIMITS, "clopper-pearson", lambda *_: False)
         with pytest.raises(ArithmeticError, match="two proofs disagree about the bounds of graph 0"):
             archives.verify(path)
     monkeypatch.setattr("starcert.files.checker.arithmetic.CellListing.certifies", lambda *_: True)
@@ -279,18 +279,6 @@ def test_a_box_too_large_for_any_memory_is_refused_or_searched_in_little(tmp_pat
     assert done.stdout.strip() in ("proved", "refuted") or "'graphs[0]'" in done.stdout
 
 
-@pytest.mark.parametrize("error", [MemoryError("none left"), ArithmeticError("off"), PrecisionError("too close")])
-def test_whatever_stops_the_search_names_the_file_and_the_graph(tmp_path, monkeypatch, error):
-    path = written(tmp_path, archive_worlds.two_classes())
-
-    def fails(_):
-        raise error
-
-    monkeypatch.setattr(sc.Certificate, "frontier", property(fails))
-    with pytest.raises(ArchiveError, match=r"certificates\.json: 'graphs\[0\]' has a frontier that cannot be found: "):
-        archives.verify(path)
-
-
 def test_a_margin_that_was_not_chosen_has_no_share_of_alpha(tmp_path):
     """The two-class margin was chosen for the second graph: there is no bound on single other classes to claim."""
     votes = sc.Votes([[9_000, 500, 500]], selection=[[100, 0, 0]])
@@ -348,19 +336,12 @@ def test_cells_are_listed_and_radii_compared_as_far_as_the_budgets_go(tmp_path, 
         none = archives.verify(path)
         assert (none.verdict, none.listed) == ("proved", 1)  # no flips have no bits
         assert none.listed + none.enclosed == whole.listed + whole.enclosed
-    monkeypatch.setattr("starcert.files.checker.counts.MAX_COMPARED", 3)
-    assert archives.verify(path).verdict == "proved"  # claims that are what is proved need no comparison
-    with pytest.raises(ArchiveError, match=r"cannot be proved again: more than 3 counts of its radii would have to be"):
-        tampered(path, 0, frontier=[[0, 0]], beyond=[[0, 0]])
-
-
-def test_radii_that_only_a_longer_search_finds_are_looked_up_up_to_a_limit(tmp_path, monkeypatch):
-    votes = sc.Votes([[100_000, 0]], selection=[[1000, 0]])
-    result = sc.certify(sc.clopper_pearson(votes), sc.Noise(a=0.1, b=0.2, c=0.3), capacity=[(50, 50, 50)])
-    path = written(tmp_path, archives.Archive.from_result(result))
-    monkeypatch.setattr("starcert.math.search.MAX_WORK", 2_000)
-    monkeypatch.setattr("starcert.files.verification.MAX_LOOKED_UP", 1)
-    with pytest.raises(ArchiveError, match="more than 1 claimed radii are beyond what a search finds"):
+    with monkeypatch.context() as patch:
+        patch.setattr("starcert.files.checker.rows.MAX_COMPARED", 3)
+        with pytest.raises(ArchiveError, match=r"cannot be proved again: more than 3 counts of its radii would have"):
+            archives.verify(path)
+    monkeypatch.setattr("starcert.files.checker.rows.MAX_WORK", 100)
+    with pytest.raises(ArchiveError, match=r"the radii of 'graphs\[0\]' would take too long to prove"):
         archives.verify(path)
 
 

@@ -14,11 +14,10 @@ from evidence_worlds import ValuedWorld, adding, deleting, symmetric
 from value_worlds import ValueWorld, attacks_of, bits, largest_ratio, levels_up_to, random_outputs
 
 import starcert as sc
-from starcert.certificates.values import bounds_of_steps
 from starcert.math.bets import FRACTIONS, needed
 from starcert.math.copies import RecordedCopies
 from starcert.math.limits import upper_limit
-from starcert.math.values import ENDS, thresholds_of
+from starcert.math.values import ENDS, bounds_of_steps, thresholds_of
 
 ALPHA = 0.2
 WORLDS = {
@@ -107,7 +106,7 @@ def test_rho_over_all_thresholds_bounds_the_mean_at_every_attacked_object(name):
 def ends(world, drawn, levels, above=None, alpha=ALPHA):
     """The ends of an interval from these copies, as `ValueCertificates` has them."""
     outputs = sc.ValueRange(0, 1, world.n)
-    bottoms, tops = bounds_of_steps(outputs, above)
+    bottoms, tops = bounds_of_steps(outputs.edges, above)
     evidence, attacks, goal = world.evidence(drawn), attacks_of(levels), needed(Fraction(alpha) / 2)
     low, high = (evidence.upper(0, each, world.n, attacks, goal) for each in (world.n - bottoms, tops))
     return 1 - low / ENDS, high / ENDS

@@ -23,7 +23,7 @@ from starcert.benchmark.outcomes import KINDS, decided, fewer, kind_of, outcome_
 from starcert.benchmark.work import DRAWN, Work
 from starcert.certificates.outcomes import Outcome
 from starcert.datasets import Dataset
-from starcert.files import Archive, ExactArchive, is_exact, verify, verify_exact, write, write_exact
+from starcert.files import Archive, ExactArchive, verify, write
 from starcert.system.errors import InvalidParameterError, StarcertError
 
 SIZES = (0, 1, 2, 3, 5, 10, 15)
@@ -46,7 +46,7 @@ def keep(path: Path, found: sc.Certificates | sc.ExactCertificates, cut: Fold, d
     }
     if isinstance(found, sc.ExactCertificates):
         about["class_names"] = called and called[: found.n_classes]
-        write_exact(path, ExactArchive.from_result(found, **about))
+        write(path, ExactArchive.from_result(found, **about))
     elif found.votes is not None:
         about["class_names"] = called and called[: found.votes.counts.shape[1]]
         write(path, Archive.from_result(found, **about))
@@ -132,8 +132,8 @@ class Proved(NamedTuple):
     @classmethod
     def of(cls, file: Path) -> Proved:
         """Reads an archive of votes, or of attacks that were tried; refused unless `verify` proves it."""
-        exact = is_exact(file)
-        found: Any = verify_exact(file) if exact else verify(file)
+        found: Any = verify(file)
+        exact = isinstance(found.archive, ExactArchive)
         if found.refuted:
             raise StarcertError(f"{file}: {len(found.refuted)} of its claims are false. starcert verify lists them.")
         if found.verdict == "stated":

@@ -28,12 +28,12 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.classifiers.base import Classifier, check_alone, check_regrouped
-from starcert.math.attacked_sites import influences
+from starcert.math.attacked_sites import MAX_EVIDENCE_SITES, influences
 from starcert.math.audit import Audit
 from starcert.math.confidence import Votes
 from starcert.math.flips import FlipRecord
 from starcert.objects import Sites
-from starcert.objects.binding import MAX_EVIDENCE_SITES, axes_of, clean_values
+from starcert.objects.binding import axes_of, clean_values
 from starcert.objects.laws import Law
 from starcert.objects.noise import Noise
 from starcert.sampling.batch import Copies, replace_sites, select_copies

@@ -19,7 +19,7 @@ from starcert.certificates.sentences import cells_of, sentence_of
 from starcert.certificates.slack import slacks_of, tradeoffs_of
 from starcert.math.attacked_sites import AttackAxis
 from starcert.math.confidence import Bounds
-from starcert.math.evidence import Level
+from starcert.math.copies import Level
 from starcert.math.fallback import PLAIN, Contest
 from starcert.math.frontier import Frontier, Frontiers, flips_covered, levels_of
 from starcert.math.margins import MultiClass, TwoClass

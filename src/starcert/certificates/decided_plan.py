@@ -33,7 +33,8 @@ from starcert.certificates.slack import slacks_of
 from starcert.math.attacked_sites import AttackAxis
 from starcert.math.bets import capital_against, class_and_rival
 from starcert.math.confidence import Votes
-from starcert.math.evidence import FlipEvidence, Level
+from starcert.math.copies import Level
+from starcert.math.evidence import FlipEvidence
 from starcert.math.fallback import PLAIN, Contest
 from starcert.math.limits import AlphaShares
 from starcert.math.margins import RELATIVE_ERROR

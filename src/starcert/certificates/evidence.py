@@ -14,7 +14,6 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache, partial
 from itertools import chain
-from math import prod
 
 from starcert.certificates.auditing import audit_attacked
 from starcert.certificates.certificate import Certificate, Grounds, Verdict, Verdicts, lies_within
@@ -25,7 +24,8 @@ from starcert.certificates.votes import AttackVotes, OwnVotes
 from starcert.math.attacked_sites import AttackAxis
 from starcert.math.bets import anytime_limit, class_and_rival
 from starcert.math.confidence import Votes
-from starcert.math.evidence import FlipEvidence, Level, Weighed
+from starcert.math.copies import Level
+from starcert.math.evidence import FEW, FlipEvidence, Weighed
 from starcert.math.frontier import Frontier, levels_below, levels_of
 from starcert.math.limits import AlphaShares, upper_limit
 from starcert.math.listed import LevelAttacks
@@ -38,7 +38,6 @@ from starcert.voting.store import VoteStore
 _LOG = logging.getLogger(__name__)
 
 MAX_LEVELS = 4096  # of one object that are looked at, beyond those that the counts of votes certify
-FEW = 2**16  # more attacks than these are weighed only after votes at attacked objects were tried
 
 
 def with_evidence(
@@ -240,11 +239,10 @@ def _verdict(
         weighed.append(weigh())
         if weighed[-1].proved:
             return Verdict("certified", by_weighing(n_attacks) if weighed[-1].scheme.listed else "by flip counts")
-    share = broken / prod((r + 1) * (r + 2) for r in level)
     if search is None:
         verdict = _left_open(weighed)
     else:
-        verdict = search.find_breaking_attack(weighed[-1], share) or search.settle_open_attacks(weighed)
+        verdict = search.find_breaking_attack(weighed[-1], broken) or search.settle_open_attacks(weighed)
     for n_attacks, weigh in (each for each in schemes if each not in early):
         if verdict.kind == "open":
             weighed.append(weigh())

@@ -21,7 +21,7 @@ from starcert.certificates.outcomes import Labels, Mask, Outcome, Outcomes, Size
 from starcert.certificates.paired import StructureGain
 from starcert.certificates.slack import too_few_votes, votes_needed
 from starcert.certificates.unknown import unknown_at
-from starcert.math.evidence import Level
+from starcert.math.copies import Level
 from starcert.math.frontier import levels_of
 from starcert.objects.noise import RadiusLike
 

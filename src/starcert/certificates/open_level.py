@@ -6,7 +6,7 @@ another class breaks the level.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import ceil, sqrt
 
@@ -16,9 +16,10 @@ import numpy.typing as npt
 from starcert.certificates.certificate import Verdict
 from starcert.certificates.found_attack import FoundAttack
 from starcert.certificates.votes import AttackVotes
-from starcert.math.attacked_sites import AttackAxis, describe_attack
+from starcert.math.attacked_sites import describe_attack
 from starcert.math.bets import SCALE, OwnBet, capital_of, class_and_rival, count_capital, needed
-from starcert.math.evidence import FlipEvidence, Level, Weighed
+from starcert.math.copies import Level
+from starcert.math.evidence import FlipEvidence, Weighed, breaking_share, dangerous_attacks
 from starcert.math.fallback import Contest
 from starcert.sampling.sampler import OWN_CHUNKS, OWN_ENDS, Attack
 
@@ -28,7 +29,6 @@ SEARCH_LOOKS = tuple(2**k for k in range(4, 17))  # to find one that breaks a le
 BATCH = 4096  # attacks that have votes of their own at a time
 GIVE_UP = 5.0  # standard deviations by which votes exceed the limit, where an attack is not harmless
 HOPELESS = -4.0  # the same, where an attack breaks nothing
-DANGEROUS = 32  # attacks, the most dangerous ones, that have votes of their own first
 HALVED = 64  # votes, from which on half of them goes on
 SEARCH = 224  # votes for each of these, about, that a search for one that breaks a level takes
 CLOSEST = 0.94  # of the limit: in predictions no attack fails more often, as what looks worse is mostly chance
@@ -63,7 +63,7 @@ class OpenLevel:
         against the class goes on. The attack of rank i has a part 1/((i + 1)(i + 2)) of alpha: ranks come from the
         votes on the clean object, which are others.
         """
-        attacks = self._dangerous(weighed)
+        attacks = dangerous_attacks(self._evidence, self._level, weighed)
         ranks, going = list(range(len(attacks))), len(attacks)
         for look in SEARCH_LOOKS:
             if not ranks:
@@ -73,7 +73,7 @@ class OpenLevel:
                 return None
             counts = {rank: self._own.counts(attacks[rank]) for rank in ranks}
             for rank in ranks:
-                delta = alpha / ((rank + 1) * (rank + 2))
+                delta = breaking_share(self._level, alpha, rank)
                 if _capital_against_class(counts[rank], self._label, self._evidence.contest) >= needed(delta):
                     votes = tuple(counts[rank].tolist())
                     why = f"by {sum(votes):,} votes at an attacked object"
@@ -180,48 +180,14 @@ class OpenLevel:
             against = np.bincount(self._evidence.bins(bet.axes, numbers), minlength=len(bet.limits))
         return shared + bet.capital(total, against, rival)
 
-    def _dangerous(self, weighed: Weighed) -> list[Attack]:
-        """Attacks of the level, the most dangerous first: those that look worst, or one on the strongest sites."""
-
-        def any_will_do(axis: int) -> bool:  # it has one attack alone, or attacks that cannot be distinguished
-            one, number = self._evidence.axes[axis], self._level[axis]
-            return not number or one.law.free or (number == len(one.sites) and one.law.moves == 1)
-
-        if all(axis in weighed.scheme.listed or any_will_do(axis) for axis in range(len(self._level))):
-            order = np.argsort(-weighed.failure, kind="stable")[:DANGEROUS]
-            return [self._attack(weighed, int(index), whole=True) for index in order]
-        sites: list[int] = []
-        for axis in range(len(self._level)):
-            ranked = np.argsort(-self._evidence.scores(axis), kind="stable").tolist()
-            sites += _first_choices(self._evidence.axes, axis, self._level[axis], ranked, sites)
-        return [tuple(sorted(sites))]
-
-    def _attack(self, weighed: Weighed, index: int, *, whole: bool = False) -> Attack:
-        """The attacked sites of a weighed attack; those of pooled axes too if it is `whole`: all, or any."""
-        listed, axes = weighed.scheme.listed, self._evidence.axes
-        whole_level = whole or weighed.parts[0].rows is not None
-        key = listed, self._level if whole_level else tuple(self._level[axis] for axis in listed), index, whole
+    def _attack(self, weighed: Weighed, index: int) -> Attack:
+        """The attacked sites of a weighed attack, without those of pooled axes."""
+        listed = weighed.scheme.listed
+        whole_level = weighed.parts[0].rows is not None
+        key = listed, self._level if whole_level else tuple(self._level[axis] for axis in listed), index
         if key not in self._known:
-            sites = list(self._evidence.attack(weighed, index))
-            for axis, number in enumerate(self._level) if whole else ():
-                if axis not in listed:
-                    sites += _first_choices(axes, axis, number, range(axes[axis].n_choices), sites)
-            self._known[key] = tuple(sorted(sites))
+            self._known[key] = self._evidence.attack(weighed, index)
         return self._known[key]
-
-
-def _first_choices(
-    axes: Sequence[AttackAxis], axis: int, number: int, ranked: Iterable[int], taken: Sequence[int]
-) -> list[int]:
-    """The first of ranked choices on an axis that attack no site twice, nor one already taken; as attacks have them."""
-    one, used = axes[axis], set(describe_attack(axes, taken)[0])
-    chosen: dict[int, int] = {}  # by site
-    for choice in ranked:
-        if len(chosen) == number:
-            break
-        if (site := int(one.sites[choice // one.law.moves])) not in used:
-            chosen.setdefault(site, choice)
-    return [int(site) for site in one.attacked(list(chosen.values()))]
 
 
 def _capital_against_class(votes: Whole, label: int, contest: Contest) -> int:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from starcert.math.attacked_sites import AttackAxis
-from starcert.math.evidence import Level
+from starcert.math.copies import Level
 from starcert.math.frontier import levels_below, levels_of
 from starcert.math.listed import AttackList, LevelAttacks, group_attacks
 from starcert.objects.noise import Noise

@@ -12,7 +12,7 @@ from starcert.certificates.certificate import Certificate, lies_within
 from starcert.certificates.outcomes import TOO_FAR, Outcome, Outcomes, common_size
 from starcert.certificates.questions import NO_ATTACK
 from starcert.certificates.unknown import NEVER, beyond, never_certified, threat_of
-from starcert.math.evidence import Level
+from starcert.math.copies import Level
 from starcert.math.frontier import Frontier, flips_covered
 from starcert.objects.threats import Threat
 

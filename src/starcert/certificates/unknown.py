@@ -16,7 +16,7 @@ from starcert.objects.threats import Threat
 
 if TYPE_CHECKING:
     from starcert.certificates.certify import Certificates
-    from starcert.math.evidence import Level
+    from starcert.math.copies import Level
 
 NEVER = "no number of votes certifies it under this noise"
 

@@ -28,7 +28,7 @@ from starcert.math.confidence import Votes, check_alpha
 from starcert.math.evidence import MAX_ATTACKS
 from starcert.math.flips import Integers
 from starcert.math.listed import LevelAttacks, group_attacks
-from starcert.math.values import ENDS, ValueEvidence, Whole, upper_by_radius
+from starcert.math.values import ENDS, ValueEvidence, bounds_of_steps, upper_by_radius
 from starcert.objects import Sites
 from starcert.objects.binding import axes_of, why_no_evidence
 from starcert.objects.laws import real_number
@@ -197,7 +197,7 @@ class ValueCertificates(Sequence["ValueCertificate"]):
     def ends(self, row: int, claim: Claim, alpha: Fraction) -> tuple[int, int]:
         """The ends of an interval as multiples of 1/ENDS of the range, or of a probability; each with half of alpha."""
         number, n = int(self.votes.objects[row]), self.outputs.steps
-        bottoms, tops = bounds_of_steps(self.outputs, claim.above)
+        bottoms, tops = bounds_of_steps(self.outputs.edges, claim.above)
         listed, found = self.attacks(number, claim), list[int]()
         for numbers in (n - bottoms, tops):
             if listed is not None:
@@ -321,18 +321,6 @@ class ValueCertificate(NamedTuple):
             alpha: the probability that it fails; by default that of `certify`.
         """
         return self.certificates.interval(self.row, self.certificates.claim(threat, above), alpha)
-
-
-def bounds_of_steps(outputs: ValueRange, above: float | None) -> tuple[Whole, Whole]:
-    """For each step the least and the largest value of the function whose mean is bounded, times the number of steps.
-
-    The function is where the output lies in the range, or whether it is above a number.
-    """
-    if above is None:
-        return np.arange(outputs.steps), np.arange(1, outputs.steps + 1)
-    certain = outputs.edges[:-1] >= above  # all outputs of a step are above its lower edge,
-    certain[0] &= outputs.low > above  # but for `low` in the first one
-    return outputs.steps * certain.astype(np.int64), outputs.steps * (outputs.edges[1:] > above).astype(np.int64)
 
 
 def count_attacks(axes: Sequence[AttackAxis], level: Sequence[int]) -> int:

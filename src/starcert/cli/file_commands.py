@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from starcert import files as archives
 from starcert.cli.command_line import JsonOption, app, facts, report, show, table
-from starcert.files import ExactVerification, IntervalVerification, Mismatch, Stated, Verification
+from starcert.files import Archive, ExactArchive, IntervalArchive, Mismatch, Verification, read
 from starcert.files import verify as verify_file
-from starcert.files.exact_verification import TAKEN_AS_STATED as EXACT_AS_STATED
-from starcert.files.verification import TAKEN_AS_STATED
 from starcert.report.compare_page import Comparison, write_comparison
 from starcert.report.findings import verdict_heads
 from starcert.report.worth import GAIN_HEADS, gain_cells
@@ -46,16 +44,19 @@ _SAMPLE = "With --model, how many attacks that break nothing are tried again, at
 
 @app.command()
 def verify(
-    file: Annotated[Path, typer.Argument(help="A file of certificates, as `starcert certify` writes it.")],
+    files: Annotated[
+        list[Path], typer.Argument(help="Files of certificates, as `starcert certify` writes them, or their folders.")
+    ],
     model: Annotated[Path | None, typer.Option(help=_MODEL, metavar="RUN.TOML", show_default="none")] = None,
     sample: Annotated[int, typer.Option(help=_SAMPLE)] = 1000,
     as_json: JsonOption = False,
 ) -> None:
-    """Prove the claims in a file of certificates again, from its votes and its noise, in exact arithmetic.
+    """Prove the claims in files of certificates, from their votes and their noise, in exact arithmetic.
 
     Of a file in which every attack was tried, it checks that its numbers fit together; with --model, all attacks that
-    break and some of the others are tried again. Ends with status 0 if every claim is true, given what it takes as
-    stated, 1 if any is refuted, 2 if the file cannot be read.
+    break and some of the others are tried again. Of a folder, its certificates.json is meant, or all archives in it.
+    Ends with status 0 if every claim is true, given what it takes as stated, 1 if any is refuted, 2 if a file cannot be
+    read.
 
     For example:
 
@@ -63,95 +64,72 @@ def verify(
 
     starcert verify exact/certificates.json --model exact/run.toml
     """
-    if archives.is_exact(file) or model is not None:
-        checked = (
-            archives.verify_exact(file) if model is None else recount_run(file, read_run_file(model), sample=sample)
-        )
-        report(as_json, lambda: _exact_object(checked), lambda: _exact_view(checked))
-        if checked.refuted:
-            raise typer.Exit(1)
-        return
-    if archives.is_intervals(file):
-        found = archives.verify_intervals(file, progress=None)
-        report(as_json, lambda: _interval_object(found), lambda: _interval_view(found))
-        if found.refuted:
-            raise typer.Exit(1)
-        return
-    result = verify_file(file, progress=None)
-    if isinstance(result, Stated):
-        stated = {"file": result.path, "verdict": result.verdict, "laws": result.laws}
-        report(as_json, lambda: stated, lambda: [str(result)])
-        return
-    report(as_json, lambda: _verification_object(result), lambda: _verification_view(result))
-    if result.refuted:
+    paths = [path for file in files for path in _archives_in(file)]
+    if model is None:
+        every = [verify_file(path, progress=None) for path in paths]
+    else:
+        every = [recount_run(path, read_run_file(model), sample=sample) for path in paths]
+    objects = [_verification_object(found) for found in every]
+    several = {"verdicts": [found.verdict for found in every], "files": objects}
+    views = chain.from_iterable(["", *_verification_view(found)] for found in every)
+    report(as_json, lambda: objects[0] if len(objects) == 1 else several, lambda: islice(views, 1, None))
+    if any(found.refuted for found in every):
         raise typer.Exit(1)
 
 
-def _verification_object(result: Verification) -> dict[str, object]:
-    return {
-        "file": result.path,
-        "verdict": result.verdict,
-        "graphs": len(result.archive),
-        "noise": result.archive.noise.to_dict(),
-        "alpha": result.archive.alpha,
-        "together": result.archive.together,
-        "proved_in_whole_numbers": result.listed,
-        "proved_in_balls": result.enclosed,
-        **({"threat": result.archive.threat, "premise": result.premise} if result.premise else {}),
-        "taken_as_stated": TAKEN_AS_STATED,
-        "anchored": sorted({reason for reason in result.archive.anchored if reason}),
-        "mismatches": [asdict(each) for each in result.mismatches],
-    }
+def _archives_in(file: Path) -> list[Path]:
+    """The file itself; of a folder its certificates.json or, without one, all archives in it."""
+    if not file.is_dir():
+        return [file]
+    found = [file / CERTIFICATES] if (file / CERTIFICATES).is_file() else sorted(file.glob("*.json"))
+    if not found:
+        raise ArchiveError(str(file), f"holds no archive. Name a folder with a {CERTIFICATES}, or with archives.")
+    return found
 
 
-def _interval_object(result: IntervalVerification) -> dict[str, object]:
-    archive = result.archive
-    return {
-        "file": result.path,
-        "verdict": result.verdict,
-        "graphs": len(archive),
-        "intervals": [archive.title(each) for each in archive.claims],
-        "noise": archive.result.noise.to_dict(),
-        "alpha": archive.result.alpha,
-        "together": archive.result.together,
-        "taken_as_stated": TAKEN_AS_STATED,
-        "anchored": sorted({reason for reason in archive.result.anchored if reason}),
-        "mismatches": [asdict(each) for each in result.mismatches],
-    }
-
-
-def _interval_view(result: IntervalVerification) -> list[RenderableType]:
-    kept = result.archive.result
-    whose = "each interval" if kept.together == 1 else f"{kept.together:,} intervals together, for one claim"
-    return [
-        *_mismatches(result.archive.word, result.mismatches),
-        str(result),
-        f"Noise {json.dumps(kept.noise.to_dict())}, alpha {at_most(kept.alpha)} for {whose}.",
-        TAKEN_AS_STATED,
-        *anchored_notes(kept.anchored),
-    ]
-
-
-def _exact_object(found: ExactVerification) -> dict[str, object]:
+def _verification_object(found: Verification) -> dict[str, object]:
+    if found.laws:
+        return {"file": found.path, "verdict": found.verdict, "laws": found.laws}
+    archive, about = found.archive, dict[str, object]()
+    if isinstance(archive, ExactArchive):
+        about = {"threat": str(archive.result.threat), "alpha": 0, "recounted": found.recounted}
+    else:
+        premises = archive.result if isinstance(archive, IntervalArchive) else archive
+        if isinstance(archive, IntervalArchive):
+            about["intervals"] = [archive.title(each) for each in archive.claims]
+        about |= {"noise": premises.noise.to_dict(), "alpha": premises.alpha, "together": premises.together}
+        if isinstance(archive, Archive):
+            about |= {"proved_in_whole_numbers": found.listed, "proved_in_balls": found.enclosed}
+            about |= {"threat": archive.threat, "premise": found.premise} if found.premise else {}
     return {
         "file": found.path,
         "verdict": found.verdict,
-        "graphs": len(found.archive),
-        "threat": str(found.archive.result.threat),
-        "alpha": 0,
-        "recounted": found.recounted,
-        "taken_as_stated": EXACT_AS_STATED,
-        "anchored": sorted({reason for reason in found.archive.result.anchored if reason}),
+        "graphs": len(archive),
+        **about,
+        "taken_as_stated": found.taken_as_stated,
+        "anchored": sorted({reason for reason in archive.anchored if reason}),
         "mismatches": [asdict(each) for each in found.mismatches],
     }
 
 
-def _exact_view(found: ExactVerification) -> list[RenderableType]:
+def _verification_view(found: Verification) -> list[RenderableType]:
+    if found.laws:
+        return [str(found)]
+    archive, noise = found.archive, list[str]()
+    if not isinstance(archive, ExactArchive):
+        of_numbers = isinstance(archive, IntervalArchive)
+        premises, one = archive.result if of_numbers else archive, "interval" if of_numbers else archive.word
+        whose = f"each {one}" if premises.together == 1 else f"all {premises.together:,} {one}s together"
+        noise.append(f"Noise {json.dumps(premises.noise.to_dict())}, alpha {at_most(premises.alpha)} for {whose}.")
+        if not of_numbers:
+            radii = f"those on {found.listed:,} of {found.listed + found.enclosed:,} radii once more in whole numbers"
+            noise.append(f"Each verdict is proved in balls; {radii}.")
     return [
-        *_mismatches(found.archive.word, found.mismatches),
+        *_mismatches(archive.word, found.mismatches),
         str(found),
-        EXACT_AS_STATED,
-        *anchored_notes(found.archive.result.anchored),
+        *noise,
+        found.taken_as_stated,
+        *anchored_notes(archive.anchored),
     ]
 
 
@@ -160,22 +138,6 @@ def _mismatches(word: str, found: Sequence[Mismatch]) -> list[RenderableType]:
     heads = (word, "name", "claim", "claimed", "proved")
     rows = [(one.graph, one.name, one.field, _short(one.claimed), _short(one.proved)) for one in found]
     return [table("Claims that cannot be proved", heads, rows, left=heads[1:]), ""] if rows else []
-
-
-def _verification_view(result: Verification) -> list[RenderableType]:
-    archive = result.archive
-    whose = f"each {archive.word}" if archive.together == 1 else f"all {archive.together:,} {archive.word}s together"
-    abstained = sum(each.abstained for each in archive.certificates)
-    return [
-        *_mismatches(archive.word, result.mismatches),
-        str(result),
-        f"Noise {json.dumps(archive.noise.to_dict())}, alpha {at_most(archive.alpha)} for {whose}; "
-        f"{abstained:,} abstain.",
-        "Each verdict is proved in balls; those on "
-        f"{result.listed:,} of {result.listed + result.enclosed:,} radii once more in whole numbers.",
-        TAKEN_AS_STATED,
-        *anchored_notes(archive.anchored),
-    ]
 
 
 def anchored_notes(reasons: Sequence[str]) -> list[str]:
@@ -221,14 +183,16 @@ def compare(
     show(*_comparison_view(found), f"Comparison: {out}")
 
 
-def _read(file: Path) -> archives.Archive | archives.ExactArchive:
+def _read(file: Path) -> Archive | ExactArchive:
     """What a run has kept, as far as its file alone can show that it holds."""
-    if not archives.is_exact(file):
-        return archives.read(file).confirmed()
-    checked = archives.verify_exact(file)
-    if checked.refuted:
+    archive = read(file)
+    if isinstance(archive, Archive):
+        return archive.confirmed()
+    if isinstance(archive, IntervalArchive):
+        raise ArchiveError(str(file), "holds intervals, and only runs of certificates can be compared.")
+    if verify_file(file).refuted:
         raise ArchiveError(str(file), f"does not fit together. starcert verify {file} says where.")
-    return checked.archive
+    return archive
 
 
 def _comparison_view(found: Comparison) -> list[RenderableType]:

@@ -3,26 +3,45 @@
 Certificates ─► Archive ─► write ─► certificates.json ─► read ─► Archive
                                                       └► verify ─► Verification
 
-ExactCertificates ─► ExactArchive ─► write_exact, read_exact, verify_exact: the same where every attack was tried
-ValueCertificates ─► IntervalArchive ─► write_intervals, read_intervals, verify_intervals: the same for numbers
+`ExactArchive` keeps results of trying every attack, and `IntervalArchive` intervals: the same functions serve all.
 """
 
 from __future__ import annotations
 
-from starcert.files.blind_row import BLIND, BlindRow
-from starcert.files.exact_archive import ExactArchive, is_exact, read_exact, write_exact
-from starcert.files.exact_verification import ExactVerification, verify_exact
-from starcert.files.interval_verification import IntervalVerification, verify_intervals
-from starcert.files.intervals import IntervalArchive, is_intervals, read_intervals, write_intervals
-from starcert.files.reading import read
-from starcert.files.record import Archive
-from starcert.files.verification import Mismatch, Stated, Verification, verify
-from starcert.files.writing import write
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-__all__ = ["BLIND", "Archive", "BlindRow", "ExactArchive", "ExactVerification", "IntervalArchive",
-           "IntervalVerification", "Mismatch", "Stated", "Verification", "is_exact", "is_intervals", "read",
-           "read_exact", "read_intervals", "verify", "verify_exact", "verify_intervals", "write", "write_exact",
-           "write_intervals"]  # fmt: skip
+if TYPE_CHECKING:
+    from starcert.files.blind_row import BLIND, BlindRow
+    from starcert.files.exact_archive import ExactArchive
+    from starcert.files.intervals import IntervalArchive
+    from starcert.files.listing import recount
+    from starcert.files.reading import read
+    from starcert.files.record import Archive
+    from starcert.files.verification import Mismatch, Verification, verify
+    from starcert.files.writing import write
+
+_PLACES = {
+    "BLIND": "blind_row",
+    "Archive": "record",
+    "BlindRow": "blind_row",
+    "ExactArchive": "exact_archive",
+    "IntervalArchive": "intervals",
+    "Mismatch": "verification",
+    "Verification": "verification",
+    "read": "reading",
+    "recount": "listing",
+    "verify": "verification",
+    "write": "writing",
+}
+__all__ = ["BLIND", "Archive", "BlindRow", "ExactArchive", "IntervalArchive", "Mismatch", "Verification",
+           "read", "recount", "verify", "write"]  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    if name not in _PLACES:
+        raise AttributeError(f"module 'starcert.archive' has no attribute {name!r}")
+    return getattr(import_module(f"starcert.files.{_PLACES[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -1,28 +1,29 @@
-"""What a file claims about each graph: the verdicts of its certificate."""
+"""What a file claims about each row, one type for each kind of claim: `verification.PROVERS` has a prover for each."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from starcert.certificates.certificate import Certificate
-from starcert.certificates.found_attack import FoundAttack
-from starcert.math.frontier import Radius
+from starcert.files.untrusted import Field
+from starcert.math.attacked_sites import MAX_EVIDENCE_SITES
+from starcert.math.channels import MAX_RADIUS
+
+if TYPE_CHECKING:
+    from starcert.certificates.certificate import Certificate
+    from starcert.certificates.collective import CollectiveClaim
+    from starcert.certificates.found_attack import FoundAttack
+    from starcert.certificates.values import Claim as OutputClaim
+
+Level: TypeAlias = tuple[int, ...]
 
 MARGINS = ("two-class", "multi-class", "fallback")
+SAME = 1 + Fraction(1, 10**9)  # a number that is larger by less than this factor is the same on another platform
+MAX_VOTES = 10**10  # the most votes of a graph: what a proof sums grows with their square root
 
 
-class BrokenLevel(NamedTuple):
-    """A broken level, and the attack that breaks it, as `FoundAttack` describes it."""
-
-    level: Radius  # of a threat that lists its attacks, the size
-    sites: tuple[int, ...]
-    votes: tuple[int, ...]
-    delta: float
-    values: tuple[int | None, ...] = ()
-
-
-class Claims(NamedTuple):
-    """The verdicts about one graph, as a `Certificate` gives them and a file repeats them."""
+class Answer(NamedTuple):
+    """The smoothed classifier's answer, and bounds on its probability."""
 
     label: int
     abstained: bool
@@ -30,57 +31,138 @@ class Claims(NamedTuple):
     failure: float  # the upper bound on the probability of any other answer
     other: float  # the upper bound on the probability of every single other class
     margin: str
-    frontier: tuple[Radius, ...]  # the maximal certified radii
-    beyond: tuple[Radius, ...]  # the minimal radii that are not certified
+
+
+class Reach(NamedTuple):
+    """How many flips on each axis change nothing."""
+
+    frontier: tuple[Level, ...]  # the maximal certified radii
+    beyond: tuple[Level, ...]  # the minimal radii that are not certified
     proved: bool  # whether every verdict on `frontier` and `beyond` was proved
     any_flips: int | None = None  # the number of flips that change nothing, wherever they are; None without evidence
-    broken: tuple[BrokenLevel, ...] = ()
-    certified_size: int | None = None  # the largest size of listed attacks that change nothing; None: none are listed
 
-    @classmethod
-    def of(cls, certificate: Certificate) -> Claims:
-        """What a certificate says."""
-        frontier, asked = certificate.frontier, certificate.asked
-        attacks: list[tuple[Radius, FoundAttack | None]] = []
-        certified_size, any_flips = None, None
-        if asked is not None:
-            sizes = {} if certificate.verdicts is None else certificate.verdicts.sizes
-            certified_size = 0 if certificate.abstained else asked.certified_by(certificate.proves)
-            while (verdict := sizes.get(certified_size + 1)) is not None and verdict.kind == "certified":
-                certified_size += 1
-            attacks = [((size,), one.attack) for size, one in sizes.items() if one.kind == "broken"]
-        elif certificate.verdicts is not None:
-            any_flips = certificate.any_flips
-            attacks = [(level, certificate.attack(level)) for level in certificate.broken]
-        return cls(
-            label=certificate.label,
-            abstained=certificate.abstained,
-            p_lower=certificate.p_lower,
-            failure=float(certificate.bounds.failure[0]),
-            other=float(certificate.bounds.other[0]),
-            margin=certificate.margin_kind,
-            frontier=frontier.radii,
-            beyond=frontier.beyond,
-            proved=frontier.verified,
-            any_flips=any_flips,
-            certified_size=certified_size,
-            broken=tuple(
-                BrokenLevel(level, found.sites, found.votes, found.delta, found.values)
-                for level, found in attacks
-                if found is not None
-            ),
-        )
 
-    def to_json(self) -> dict[str, object]:
-        """As the file has them: without evidence, nothing about it; values where sites have more than two."""
-        claims = {"class" if name == "label" else name: value for name, value in self._asdict().items()}
-        for name in ("any_flips", "certified_size"):
-            if claims[name] is None:
-                del claims[name]
-        if self.any_flips is None and self.certified_size is None:
-            del claims["broken"]
-            return claims
-        broken = [{k: v for k, v in each._asdict().items() if v or k != "values"} for each in self.broken]
-        if self.certified_size is not None:
-            broken = [{"size": each.pop("level")[0], **each} for each in broken]
-        return claims | {"broken": broken}
+class Size(NamedTuple):
+    """The largest size of listed attacks that change nothing."""
+
+    certified: int
+
+
+class Broken(NamedTuple):
+    """A broken level, and the attack that breaks it, as `FoundAttack` describes it."""
+
+    level: Level  # of a threat that lists its attacks, the size
+    sites: tuple[int, ...]
+    votes: tuple[int, ...]
+    delta: float
+    values: tuple[int | None, ...] = ()
+
+
+class Interval(NamedTuple):
+    """An interval of a row."""
+
+    row: int
+    what: OutputClaim
+    low: float
+    high: float
+
+
+class Together(NamedTuple):
+    """At most k of all answers differ, under any attack of a threat."""
+
+    claim: CollectiveClaim
+
+
+class TriedRow(NamedTuple):
+    """What trying every attack has shown about a row: the sizes that change nothing, and the first that does."""
+
+    row: int
+    certified: int
+    broken: int | None
+
+
+Claim: TypeAlias = Answer | Reach | Size | Broken
+
+
+def claims_of(certificate: Certificate) -> tuple[Claim, ...]:
+    """What a certificate says."""
+    frontier, asked = certificate.frontier, certificate.asked
+    attacks: list[tuple[Level, FoundAttack | None]] = []
+    any_flips, size = None, list[Claim]()
+    if asked is not None:
+        sizes = {} if certificate.verdicts is None else certificate.verdicts.sizes
+        certified = 0 if certificate.abstained else asked.certified_by(certificate.proves)
+        while (verdict := sizes.get(certified + 1)) is not None and verdict.kind == "certified":
+            certified += 1
+        size = [Size(certified)]
+        attacks = [((size,), one.attack) for size, one in sizes.items() if one.kind == "broken"]
+    elif certificate.verdicts is not None:
+        any_flips = certificate.any_flips
+        attacks = [(level, certificate.attack(level)) for level in certificate.broken]
+    bounds = certificate.p_lower, float(certificate.bounds.failure[0]), float(certificate.bounds.other[0])
+    return (
+        Answer(certificate.label, certificate.abstained, *bounds, certificate.margin_kind),
+        Reach(frontier.radii, frontier.beyond, frontier.verified, any_flips),
+        *size,
+        *(Broken(level, one.sites, one.votes, one.delta, one.values) for level, one in attacks if one is not None),
+    )
+
+
+def claims_to_json(claims: tuple[Claim, ...]) -> dict[str, object]:
+    """The claims about a row as the file has them: without evidence, nothing about it."""
+    found: dict[str, object] = {}
+    broken: list[dict[str, object]] = []
+    listed = any(isinstance(each, Size) for each in claims)
+    for each in claims:
+        members: dict[str, object] = each._asdict()
+        if isinstance(each, Broken):  # values where sites have more than two
+            size = {"size": members.pop("level")[0]} if listed else {}  # type: ignore[index]
+            broken.append(size | {name: value for name, value in members.items() if value or name != "values"})
+        elif isinstance(each, Size):
+            continue
+        else:
+            found |= {"class" if name == "label" else name: value for name, value in members.items()}
+    if found["any_flips"] is None:
+        del found["any_flips"]
+    if listed or "any_flips" in found:
+        found["broken"] = broken
+    sizes = [each.certified for each in claims if isinstance(each, Size)]
+    return found | ({"certified_size": sizes[0]} if sizes else {})
+
+
+def claims_from_json(field: Field, n_axes: int, n_classes: int, *, listed: bool) -> tuple[Claim, ...]:
+    """The claims about a row in a file; `listed`: about a threat that lists its attacks."""
+    inside = field.members(
+        *("class", "abstained", "p_lower", "failure", "other", "margin", "frontier", "beyond", "proved"),
+        optional=("any_flips", "broken", "certified_size"),
+    )
+    sized = {"broken", "certified_size"} <= inside.keys() if listed else "certified_size" not in inside
+    field.check(sized and not (listed and "any_flips" in inside), "be about sizes if a threat lists its attacks")
+    inside["margin"].check(inside["margin"].value in MARGINS, f"be one of {', '.join(MARGINS)}")
+
+    def radii(name: str) -> tuple[Level, ...]:
+        return tuple(radius.wholes(n_axes, MAX_RADIUS) for radius in inside[name].items())
+
+    flips = inside["any_flips"].whole(MAX_EVIDENCE_SITES) if "any_flips" in inside else None
+    p_lower, failure, other = (inside[name].probability() for name in ("p_lower", "failure", "other"))
+    answer = inside["class"].whole(n_classes - 1), inside["abstained"].flag(), p_lower, failure, other
+    broken = inside["broken"].items() if "broken" in inside else []
+    return (
+        Answer(*answer, inside["margin"].text()),
+        Reach(radii("frontier"), radii("beyond"), inside["proved"].flag(), flips),
+        *([Size(inside["certified_size"].whole(MAX_RADIUS))] if listed else []),
+        *(_broken(each, n_axes, n_classes, listed=listed) for each in broken),
+    )
+
+
+def _broken(claim: Field, n_axes: int, n_classes: int, *, listed: bool) -> Broken:
+    inside = claim.members("size" if listed else "level", "sites", "votes", "delta", optional=("values",))
+    values = inside["values"].items() if "values" in inside else []
+    for_certain = inside["votes"].value == [] and inside["delta"].value == 0  # by copies that were asked
+    return Broken(
+        (inside["size"].whole(MAX_RADIUS),) if listed else inside["level"].wholes(n_axes, MAX_RADIUS),
+        tuple(site.whole(MAX_EVIDENCE_SITES) for site in inside["sites"].items()),
+        () if for_certain else inside["votes"].wholes(n_classes, MAX_VOTES),
+        inside["delta"].probability(),
+        tuple(None if value.value is None else value.whole(256) for value in values),
+    )

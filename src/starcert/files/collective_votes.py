@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from typing import BinaryIO
 
 import numpy as np
 
 from starcert.certificates.collective import Collective, CollectiveClaim, JointQuestion
+from starcert.files.checker.collective import TargetsChecker
 from starcert.files.evidence_file import GraphEvidence, unpack
 from starcert.files.joint_votes import joint_evidence, joint_votes
 from starcert.files.listed_attacks import question_from_json, question_to_json, threat_from_json, threat_to_json
@@ -71,6 +72,18 @@ class KeptClaims:
                 hint = "Keep what at_most_changed of these certificates returned, for a threat that it is shown for."
                 raise InvalidParameterError("claims", "be shown by the votes for the whole threat", str(each), hint)
         return cls(votes, tuple(claims))
+
+    @cached_property
+    def checkers(self) -> list[TargetsChecker | None]:
+        """What proves the claims, for each object; None where no flips are known."""
+        votes = self.votes
+        n_classes = votes.votes.counts.shape[1]
+        return [
+            None
+            if joint is None
+            else TargetsChecker(joint, each.axes, votes.labels[votes.votes.objects == number], n_classes)
+            for number, (each, joint) in enumerate(zip(votes.questions, votes.joint, strict=True))
+        ]
 
     def evidence(self, noise: Noise) -> list[GraphEvidence | None]:
         """What the side file keeps about each object; None where no flips are known."""

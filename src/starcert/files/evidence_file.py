@@ -24,11 +24,11 @@ from starcert.certificates.certificate import Verdicts
 from starcert.certificates.votes import OwnTally
 from starcert.files.listed_attacks import LISTED, attack_parts, take_attacks
 from starcert.files.untrusted import MAX_UNPACKED, MalformedError, PackedArrays
-from starcert.math.attacked_sites import AttackAxis, describe_attack, sites_by_pool
+from starcert.math.attacked_sites import MAX_EVIDENCE_SITES, NO_AXIS, AttackAxis, describe_attack, sites_by_pool
 from starcert.math.flips import FlipRecord
 from starcert.math.joint import NO_CLASS
 from starcert.math.listed import AttackList
-from starcert.objects.binding import MAX_EVIDENCE_SITES, NO_AXIS, axes_from, first_axes
+from starcert.objects.binding import axes_from, first_axes
 from starcert.objects.laws import axis_moves
 from starcert.objects.noise import Noise
 from starcert.sampling.draws import LANES

@@ -5,12 +5,10 @@ The file is JSON like one of certificates. Nothing in it was sampled; what it ta
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -18,19 +16,17 @@ import numpy as np
 from starcert.certificates.exact_certificates import ExactCertificates
 from starcert.certificates.found_attack import FoundAttack
 from starcert.certificates.trying import MAX_COUNTED, NEVER
-from starcert.files import reading as reads
-from starcert.files import writing as writes
-from starcert.files.frame import archive_errors, begins_as, json_lines, row_names
+from starcert.files.checker.trials import MAX_TRIED
+from starcert.files.claims import TriedRow
+from starcert.files.kept import Kept, about_rows, json_lines
 from starcert.files.listed_attacks import threat_from_json, threat_to_json
-from starcert.files.untrusted import Field
+from starcert.files.untrusted import VERSION, Field
 from starcert.math.channels import MAX_RADIUS
 from starcert.objects import TargetNodes
 from starcert.objects.graph_kind import GRAPHS
 from starcert.objects.noise import MAX_SITES
-from starcert.system.files import versions, write_whole
 
 FORMAT = "starcert exact"
-MAX_TRIED = 2**62
 SAYS = (
     "Nothing is sampled, so alpha is 0. Without attack the plain classifier answers 'class'. The attacks of the threat "
     "on each object are numbered from 0, those of size 1 first, and were tried in this order, at most 'limit' of them: "
@@ -41,17 +37,12 @@ SAYS = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class ExactArchive:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ExactArchive(Kept):
     """What trying attacks has shown, and what a reader wants to know about the objects."""
 
     result: ExactCertificates  # as a file states it; labels are class numbers
-    class_names: tuple[str, ...]
-    names: tuple[str, ...]  # what the data calls each object, or target
-    labels: tuple[int | None, ...]  # the true classes; None: not known
-    settings: Mapping[str, object]
-    provenance: Mapping[str, str]
-    claimed: tuple[tuple[int, int | None], ...] | None = None  # certified and broken sizes as a file states them
+    claims: tuple[TriedRow, ...] = ()  # about each row, as a file states them
 
     @classmethod
     def from_result(
@@ -73,34 +64,18 @@ class ExactArchive:
             settings: how the run was made, as JSON values.
         """
         called = class_names or result.classes or range(result.n_classes)
-        truth = [None] * len(result) if labels is None else result.truth(labels).tolist()
-        return cls(
-            replace(result, classes=None),
-            tuple(map(str, called)),
-            row_names(result.objects.tolist(), result.targets.tolist(), names, truth),
-            tuple(None if each is None else int(each) for each in truth),
-            json.loads(json.dumps(dict(settings or {}), allow_nan=False)),
-            versions(),
+        truth = None if labels is None else result.truth(labels).tolist()
+        about = about_rows(
+            result.objects.tolist(), result.targets.tolist(), names=names, labels=truth, settings=settings
         )
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    @property
-    def word(self) -> str:
-        """What a row is about."""
-        of_nodes = self.result.nodes is not None or self.settings.get("targets") == "nodes"
-        return "node" if of_nodes else str(self.settings.get("objects", "graphs")).removesuffix("s")
+        nodes = None if result.nodes is None else tuple(result.nodes.index.tolist())
+        return cls(result=replace(result, classes=None), class_names=tuple(map(str, called)), nodes=nodes, **about)
 
     @property
-    def known(self) -> tuple[int | None, ...] | None:
-        """The true classes, if any is known."""
-        return self.labels if any(label is not None for label in self.labels) else None
-
-    @property
-    def truth(self) -> list[int]:
-        """The true classes that are known."""
-        return [label for label in self.labels if label is not None]
+    def object_names(self) -> tuple[str, ...]:
+        """What the first row of each object is called."""
+        first = dict(zip(reversed(self.result.objects.tolist()), reversed(self.names), strict=True))
+        return tuple(first.get(number, "") for number in range(len(self.result.ends)))
 
     @property
     def anchored(self) -> tuple[str, ...]:
@@ -125,17 +100,12 @@ class ExactArchive:
         return [self.result[row].verdict(size) for size in range(1, self.result.threat.most + 1)]
 
 
-def write_exact(path: str | PathLike[str], archive: ExactArchive) -> None:
-    """Writes an archive: the file is replaced whole or not at all."""
-    with archive_errors():
-        write_whole(path, _lines(archive))
-
-
-def _lines(archive: ExactArchive) -> Iterator[str]:
+def exact_lines(archive: ExactArchive) -> Iterator[str]:
+    """The archive as the text of a file."""
     result = archive.result
     head = {
         "format": FORMAT,
-        "version": writes.VERSION,
+        "version": VERSION,
         "says": SAYS,
         "alpha": 0,
         "threat": threat_to_json(result.threat),
@@ -177,13 +147,8 @@ def _row_to_json(archive: ExactArchive, row: int) -> dict[str, object]:
     }
 
 
-def read_exact(path: str | PathLike[str]) -> ExactArchive:
+def exact_from_json(whole: Field) -> ExactArchive:
     """The archive in a file, as it states it."""
-    with archive_errors(path):
-        return _archive(reads.top_of(path, FORMAT))
-
-
-def _archive(whole: Field) -> ExactArchive:
     top = whole.members(
         *("format", "version", "says", "alpha", "threat", "classifier", "class_names", "axes", "settings"),
         *("provenance", "objects", "graphs"),
@@ -229,9 +194,16 @@ def _archive(whole: Field) -> ExactArchive:
     )
     top["objects"].check(result.tried == tried, f"say how many attacks were needed: {result.tried[:5]}, …")
     provenance = {name: Field(each, name).text() for name, each in top["provenance"].mapping().items()}
-    claimed = tuple(zip(certified, broken, strict=True))
-    settings = top["settings"].mapping()
-    return ExactArchive(result, class_names, names, labels, settings, provenance, claimed)
+    return ExactArchive(
+        result=result,
+        claims=tuple(map(TriedRow, range(len(rows)), certified, broken)),
+        class_names=class_names,
+        names=names,
+        labels=labels,
+        settings=top["settings"].mapping(),
+        provenance=provenance,
+        nodes=None if None in nodes else nodes,
+    )
 
 
 def _object(field: Field, most: int, n_axes: int) -> tuple[Any, ...]:
@@ -276,8 +248,3 @@ def _row(field: Field, n_classes: int, n_objects: int) -> tuple[Any, ...]:
         NEVER if after is None else after,
         attack,
     )
-
-
-def is_exact(path: str | PathLike[str]) -> bool:
-    """Whether a file begins as one of results of trying attacks."""
-    return begins_as(path, FORMAT)

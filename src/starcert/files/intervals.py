@@ -6,13 +6,11 @@ them apart. In it, objects have those sites alone whose flips were kept, numbere
 
 from __future__ import annotations
 
-import json
 import operator
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +19,20 @@ import numpy as np
 from starcert.certificates.questions import Question
 from starcert.certificates.values import Claim, KeptSites, ValueCertificates
 from starcert.classifiers.values import ValueRange
-from starcert.files import reading as reads
-from starcert.files import writing as writes
-from starcert.files.evidence_file import GraphEvidence, pack, unpack
-from starcert.files.frame import archive_errors, begins_as, json_lines, row_names
+from starcert.files.evidence_file import GraphEvidence, unpack
 from starcert.files.joint_votes import joint_evidence, joint_votes
+from starcert.files.kept import Kept, about_rows, json_lines
 from starcert.files.listed_attacks import question_to_json, threat_from_json, threat_to_json
-from starcert.files.untrusted import Field, MalformedError
+from starcert.files.premises import (
+    audit_from_json,
+    check_exact,
+    evidence_from_json,
+    exact,
+    noise_from_json,
+    noise_to_json,
+    questions_from_json,
+)
+from starcert.files.untrusted import VERSION, Field, MalformedError
 from starcert.math.channels import MAX_RADIUS
 from starcert.math.confidence import Votes, check_alpha
 from starcert.math.joint import JointVotes
@@ -35,7 +40,6 @@ from starcert.math.values import MAX_VOTES, Whole
 from starcert.objects.noise import MAX_SITES, Noise, RadiusLike
 from starcert.objects.threats import Threat, read_threat
 from starcert.system.errors import InvalidParameterError
-from starcert.system.files import versions, write_whole
 
 FORMAT = "starcert intervals"
 SAYS = (
@@ -48,17 +52,13 @@ SAYS = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class IntervalArchive:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class IntervalArchive(Kept):
     """Outputs on noisy copies, what is claimed from them, and what a reader wants to know about the objects."""
 
     result: ValueCertificates  # what intervals are computed from
     claims: tuple[Claim, ...]  # what they are about
     intervals: tuple[tuple[tuple[float, float], ...], ...]  # of each row, in the order of the claims; as stated
-    names: tuple[str, ...]  # what the data calls each object, or target
-    labels: tuple[float | None, ...]  # the true numbers; None: not known
-    settings: Mapping[str, object]
-    provenance: Mapping[str, str]
 
     @classmethod
     def from_result(
@@ -85,24 +85,17 @@ class IntervalArchive:
         asked = [Claim(), *([result.claim(None, None)] if result.threat else [])]
         every = tuple(dict.fromkeys([*asked, *(result.claim(*each) for each in claims)]))
         found = [[result.interval(row, each, None) for each in every] for row in range(len(result))]
-        truth = [None] * len(result) if labels is None else [None if each is None else float(each) for each in labels]
-        return cls(
-            result,
-            every,
-            tuple(tuple((each.low, each.high) for each in row) for row in found),
-            row_names(result.votes.objects.tolist(), result.votes.targets.tolist(), names, truth),
-            tuple(truth),
-            json.loads(json.dumps(dict(settings or {}), allow_nan=False)),
-            versions(),
-        )
-
-    def __len__(self) -> int:
-        return len(self.names)
+        truth = None if labels is None else [None if each is None else float(each) for each in labels]
+        objects, targets = result.votes.objects.tolist(), result.votes.targets.tolist()
+        about = about_rows(objects, targets, names=names, labels=truth, settings=settings)
+        ends = tuple(tuple((each.low, each.high) for each in row) for row in found)
+        return cls(result=result, claims=every, intervals=ends, nodes=result.nodes, **about)
 
     @property
-    def word(self) -> str:
-        """What a row is about."""
-        return "node" if self.result.nodes else str(self.settings.get("objects", "graphs")).removesuffix("s")
+    def anchored(self) -> tuple[str, ...]:
+        """Of each row, why its regions are anchored; "" if they are not."""
+        reasons = self.result.anchored
+        return tuple(reasons[number] if reasons else "" for number in self.result.votes.objects.tolist())
 
     def title(self, claim: Claim) -> str:
         """What a claim is about, in a few words."""
@@ -123,34 +116,31 @@ class IntervalArchive:
         return found
 
 
-def write_intervals(path: str | PathLike[str], archive: IntervalArchive) -> None:
-    """Writes an archive of intervals, and first its side file: both are replaced whole or not at all."""
-    with archive_errors():
-        side = [_evidence(archive.result, number) for number in range(len(archive.result.kept))]
-        evidence = writes.write_side(Path(path), pack(side) if any(side) else None)
-        write_whole(path, _lines(archive, evidence))
+def interval_evidence(result: ValueCertificates) -> list[GraphEvidence | None]:
+    """What the side file keeps about each object."""
+    return [_evidence(result, number) for number in range(len(result.kept))]
 
 
 def _evidence(result: ValueCertificates, number: int) -> GraphEvidence | None:
-    """What the side file keeps about an object."""
     kept, votes = result.kept[number], result.votes.joint[number] if result.votes.joint else None
     attacks = None if result.asked is None else result.asked[number].attacks
     return None if kept is None or votes is None else joint_evidence(votes, kept.axes, attacks, result.noise)
 
 
-def _lines(archive: IntervalArchive, evidence: Mapping[str, object]) -> Iterator[str]:
+def interval_lines(archive: IntervalArchive, evidence: Mapping[str, object]) -> Iterator[str]:
+    """The archive as the text of a file; `evidence` is the entry about its side file."""
     result = archive.result
     outputs = asdict(result.outputs)
     head = {
         "format": FORMAT,
-        "version": writes.VERSION,
+        "version": VERSION,
         "says": SAYS,
-        "noise": writes.noise_to_json(result.noise),
+        "noise": noise_to_json(result.noise),
         "axes": result.noise.axes,
         "alpha": result.alpha,
-        "alpha_exact": writes.exact(result.alpha),
+        "alpha_exact": exact(result.alpha),
         "together": result.together if result.together > 1 else None,
-        "outputs": outputs | {"exact": {name: writes.exact(outputs[name]) for name in ("low", "high")}},
+        "outputs": outputs | {"exact": {name: exact(outputs[name]) for name in ("low", "high")}},
         **evidence,
         **({} if result.asked is None else {"threat": threat_to_json(result.asked[0].threat)}),
         "claims": [_claim_to_json(each) for each in archive.claims],
@@ -183,25 +173,20 @@ def _row_to_json(archive: IntervalArchive, row: int) -> dict[str, object]:
     }
 
 
-def read_intervals(path: str | PathLike[str]) -> IntervalArchive:
-    """The archive of intervals in a file, with its intervals as it states them; without its side file it is refused."""
-    with archive_errors(path):
-        return _archive(reads.top_of(path, FORMAT), Path(path))
-
-
-def _archive(whole: Field, path: Path) -> IntervalArchive:
+def intervals_from_json(whole: Field, path: Path) -> IntervalArchive:
+    """The archive of intervals in a file, as it states them; without its side file it is refused."""
     top = whole.members(
         *("format", "version", "says", "noise", "axes", "alpha", "alpha_exact", "together", "outputs", "evidence"),
         *("claims", "audit", "settings", "provenance", "graphs"),
         optional=("threat", "listed"),
     )
     top["says"].text()
-    noise, threat = reads.noise_from_json(top["noise"]), threat_from_json(top["threat"]) if "threat" in top else None
+    noise, threat = noise_from_json(top["noise"]), threat_from_json(top["threat"]) if "threat" in top else None
     top["noise"].check(not noise.outside, "have laws that are starcert's own")
     whole.check(("listed" in top) is (threat is not None), "have 'listed' with a threat, and else not")
     top["axes"].check(top["axes"].value == list(noise.axes), f"be the axes of the noise, {', '.join(noise.axes)}")
     alpha, outputs = check_alpha(top["alpha"].number()), _outputs(top["outputs"])
-    reads.check_exact(top["alpha_exact"], alpha)
+    check_exact(top["alpha_exact"], alpha)
     claims = tuple(_claim(each, noise, threat) for each in top["claims"].items())
     rows = [_row(each, noise, outputs, len(claims)) for each in top["graphs"].items()]
     top["graphs"].check(bool(rows), "hold at least one graph")
@@ -213,10 +198,10 @@ def _archive(whole: Field, path: Path) -> IntervalArchive:
     in_order = min(sizes) > 0 and places == list(zip(objects, targets, strict=True))
     top["graphs"].check(in_order, "be the targets of one graph after the other, each in order")
     firsts = np.cumsum([0, *sizes[:-1]]).tolist()
-    asked = None if threat is None else reads.questions_from_json(top["listed"], threat, len(noise.axes), len(sizes))
+    asked = None if threat is None else questions_from_json(top["listed"], threat, len(noise.axes), len(sizes))
     listed = None if asked is None else [each.counts for each in asked]
     unpacked = partial(unpack, counts=[counts[first] for first in firsts], noise=noise, listed=listed, n_targets=sizes)
-    side = reads.evidence_from_json(top["evidence"], path, unpacked, needed=True, n_graphs=len(sizes))
+    side = evidence_from_json(top["evidence"], path, unpacked, needed=True, n_graphs=len(sizes))
     kept, joint = list[KeptSites | None](), list[JointVotes | None]()
     for number, (found, first) in enumerate(zip(side, firsts, strict=True)):
         own = slice(first, first + sizes[number])
@@ -236,7 +221,7 @@ def _archive(whole: Field, path: Path) -> IntervalArchive:
     together = 1 if top["together"].value is None else top["together"].whole(MAX_VOTES)
     fits = top["together"].value is None or together >= max(2, len(rows))
     top["together"].check(fits, f"be null, or 2 or more, and no fewer than the {len(rows)} rows of the file")
-    audit = None if top["audit"].value is None else reads.audit_from_json(top["audit"])
+    audit = None if top["audit"].value is None else audit_from_json(top["audit"])
     result = ValueCertificates(
         outputs,
         noise,
@@ -252,7 +237,16 @@ def _archive(whole: Field, path: Path) -> IntervalArchive:
     )
     provenance = top["provenance"].members(*top["provenance"].mapping())
     texts = {name: each.text() for name, each in provenance.items()}
-    return IntervalArchive(result, claims, intervals, names, labels, top["settings"].mapping(), texts)
+    return IntervalArchive(
+        result=result,
+        claims=claims,
+        intervals=intervals,
+        names=names,
+        labels=labels,
+        settings=top["settings"].mapping(),
+        provenance=texts,
+        nodes=result.nodes,
+    )
 
 
 def _kept(
@@ -268,8 +262,8 @@ def _kept(
 def _outputs(field: Field) -> ValueRange:
     inside = field.members("low", "high", "steps", "exact")
     found = ValueRange(inside["low"].number(), inside["high"].number(), inside["steps"].value)
-    for name, exact in inside["exact"].members("low", "high").items():
-        reads.check_exact(exact, getattr(found, name))
+    for name, fraction in inside["exact"].members("low", "high").items():
+        check_exact(fraction, getattr(found, name))
     return found
 
 
@@ -308,8 +302,3 @@ def _row(field: Field, noise: Noise, outputs: ValueRange, n_claims: int) -> tupl
         inside["anchored"].text(),
         tuple(intervals),
     )
-
-
-def is_intervals(path: str | PathLike[str]) -> bool:
-    """Whether a file begins as one of intervals."""
-    return begins_as(path, FORMAT)

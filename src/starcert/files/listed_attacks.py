@@ -20,7 +20,7 @@ from starcert.certificates.questions import Question
 from starcert.files.untrusted import Field, PackedArrays
 from starcert.math.attacked_sites import AttackAxis
 from starcert.math.channels import MAX_RADIUS
-from starcert.math.evidence import Level
+from starcert.math.copies import Level
 from starcert.math.listed import AttackList
 from starcert.objects.threats import MAX_ATTACKS, THREATS, AnyFlips, Threat, Where, read_threat
 from starcert.system.errors import InvalidParameterError

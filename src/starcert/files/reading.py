@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
-from hashlib import file_digest
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -15,74 +12,73 @@ from typing import Any, BinaryIO, TypeVar
 import numpy as np
 
 from starcert.certificates.questions import Question
-from starcert.files.claims import MARGINS, BrokenLevel, Claims
+from starcert.files.claims import MAX_VOTES, claims_from_json
 from starcert.files.collective_votes import MISSING_COLLECTIVE, read_collective
 from starcert.files.evidence_file import GraphEvidence, unpack
-from starcert.files.frame import archive_errors
-from starcert.files.listed_attacks import question_from_json, threat_from_json
-from starcert.files.record import MAX_VOTES, Archive, states_margins
-from starcert.files.untrusted import Field, MalformedError, opened, read_untrusted
-from starcert.files.writing import FORMAT, SIDE, VERSION, exact
-from starcert.math.audit import Audit
+from starcert.files.exact_archive import FORMAT as EXACT
+from starcert.files.exact_archive import ExactArchive, exact_from_json
+from starcert.files.intervals import FORMAT as INTERVALS
+from starcert.files.intervals import IntervalArchive, intervals_from_json
+from starcert.files.listed_attacks import threat_from_json
+from starcert.files.premises import (
+    audit_from_json,
+    check_exact,
+    evidence_from_json,
+    noise_from_json,
+    questions_from_json,
+)
+from starcert.files.record import Archive, states_margins
+from starcert.files.untrusted import VERSION, Field, MalformedError, archive_errors, read_untrusted
 from starcert.math.channels import MAX_RADIUS
 from starcert.math.confidence import ANYTIME, CLOPPER_PEARSON, Votes, check_alpha
 from starcert.math.fallback import BlindAnswers, check_threshold
 from starcert.math.frontier import Radius
-from starcert.objects.binding import MAX_EVIDENCE_SITES
-from starcert.objects.laws import Law, law_from_json
 from starcert.objects.noise import MAX_SITES, Noise
-from starcert.objects.threats import Threat
-from starcert.system.errors import ArchiveError, InvalidParameterError, StarcertWarning
+from starcert.system.errors import ArchiveError
 
-MAX_NAME = 255  # bytes of the name of a side file
-MAX_SIDE = 2**31  # bytes of a side file; larger ones are refused before they are read
-
+FORMAT = "starcert certificates"
+FORMATS = (FORMAT, EXACT, INTERVALS)
 MAX_ROWS = 2**31  # more nodes than any graph has, and more graphs than any file
-MAX_VALUES = 256  # a value of a site fits in a byte
-
-MISSING = (
-    "What evidence certifies or breaks is proved from {name}, which is not beside the file. Without it, certificates "
-    "are those of the counts of votes (p_A) alone."
-)
 GONE = {"deep_votes": "deep votes"}
 """Members of files of earlier versions, and what this version can no longer prove."""
 
 _ADVICE = "Give a certificates.json that starcert certify has written."
 
 
-def read(path: str | PathLike[str]) -> Archive:
+def read(path: str | PathLike[str]) -> Archive | ExactArchive | IntervalArchive:
     """The archive in a file that `write` has written.
 
-    Only the form of its claims is checked: certificates are made afresh from the votes and the noise, and `verify` says
-    whether the claims are true. Without its side file with evidence, they are those of the counts of votes: a warning.
-    """
-    return read_with_claims(path)[0]
-
-
-def read_with_claims(
-    path: str | PathLike[str], *, whole: bool = False, top: Field | None = None
-) -> tuple[Archive, list[Claims]]:
-    """The archive in a file, and what the file claims about each graph; `whole`: not without its side file.
-
-    `top` is what `top_of` has read already.
+    Claims are as the file states them, and `verify` says whether they are true; of certificates only the form of the
+    claims is checked: they are made afresh from the votes and the noise. Without its side file with evidence, they are
+    those of the counts of votes: a warning.
     """
     with archive_errors(path):
-        return _archive(top_of(path, FORMAT) if top is None else top, Path(path), all_of_it=whole)
+        return read_top(top_of(path), path)
+
+
+def read_top(top: Field, path: str | PathLike[str], *, whole: bool = False) -> Archive | ExactArchive | IntervalArchive:
+    """The archive in a file of which the JSON is read already; `whole`: not without its side file."""
+    with archive_errors(path):
+        if top.value["format"] == EXACT:
+            return exact_from_json(top)
+        return intervals_from_json(top, Path(path)) if top.value["format"] == INTERVALS else _archive(
+            top, Path(path), all_of_it=whole
+        )  # fmt: skip
 
 
 def laws_from_outside(top: Field) -> tuple[str, ...]:
     """The names of the laws in a file that are not starcert's own."""
-    regions = Field(top.mapping().get("noise"), "noise").items()
+    regions = Field(top.mapping().get("noise", []), "noise").items()
     named = (Field(each.mapping()["law"], f"{each.name}.law") for each in regions if "law" in each.mapping())
     return tuple(dict.fromkeys(each.text() for each in named))
 
 
-def top_of(path: str | PathLike[str], wanted: str) -> Field:
-    """The JSON of a file of this format, of the version that is read here."""
+def top_of(path: str | PathLike[str]) -> Field:
+    """The JSON of an archive, of a format and version that is read here."""
     top = read_untrusted(path, _ADVICE)
     try:
         kind, version = (Field(top.mapping().get(name), name) for name in ("format", "version"))
-        kind.check(kind.value == wanted, f"be {wanted!r}")
+        kind.check(kind.value in FORMATS, f"be {' or '.join(map(repr, FORMATS))}")
         known = type(version.value) is int and version.value == VERSION
         version.check(known, f"be {VERSION}, the version that this starcert reads")
     except MalformedError as error:  # some other file
@@ -90,45 +86,7 @@ def top_of(path: str | PathLike[str], wanted: str) -> Field:
     return top
 
 
-def evidence_from_json(
-    field: Field,
-    path: Path,
-    unpacked: Callable[[BinaryIO], list[GraphEvidence | None]],
-    *,
-    needed: bool,
-    n_graphs: int,
-    missing: str = MISSING,
-) -> tuple[GraphEvidence | None, ...]:
-    """The content of the side file that a field describes; one that is missing may not be needed."""
-    entry = field.members("file", "bytes", "sha256")
-    nothing = (None,) * n_graphs
-    if entry["file"].value is None:
-        return nothing
-    name, size, digest = entry["file"].text(), entry["bytes"].whole(MAX_SIDE), entry["sha256"].text()
-    beside = (
-        name.endswith(SIDE)
-        and Path(name).name == name
-        and "\0" not in name
-        and len(name.encode("utf-8", "surrogatepass")) <= MAX_NAME
-    )
-    entry["file"].check(beside, f"be the name of a file in the same folder that ends in {SIDE}")
-    side = path.with_name(name)
-    if not side.exists():
-        what, less = (each.replace("{name}", name) for each in missing.split(". ", 1))
-        if needed:
-            raise ArchiveError(fspath(path), f"{what}. Put it there.")
-        warnings.warn(f"{path}: {what}. {less}", StarcertWarning, stacklevel=1)
-        return nothing
-    with opened(side, f"It was written together with {path.name}.", MAX_SIDE) as file:
-        if os.fstat(file.fileno()).st_size != size or file_digest(file, "sha256").hexdigest() != digest:
-            raise ArchiveError(fspath(side), f"is not the file that {path.name} was written with: other bytes.")
-        try:
-            return tuple(unpacked(file))
-        except MalformedError as error:
-            raise ArchiveError(fspath(side), str(error)) from None
-
-
-def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, list[Claims]]:
+def _archive(whole: Field, path: Path, *, all_of_it: bool) -> Archive:
     for name, what in GONE.items():
         if name in whole.mapping():
             raise MalformedError(
@@ -193,7 +151,7 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
     elif states_margins(votes):
         raise MalformedError("it rests on the margins of version 0.1.0. Verify it with starcert 0.2.0.")
     provenance = top["provenance"].members(*top["provenance"].mapping())
-    archive = Archive(
+    return Archive(
         noise=noise,
         votes=votes,
         alpha=alpha,
@@ -215,8 +173,8 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> tuple[Archive, lis
         collective=None if "collective" not in top else read_collective(
             top["collective"], partial(_collective_side, path=path, needed=all_of_it), votes, noise, anchored, alpha
         ),
+        claims=claims,
     )  # fmt: skip
-    return archive, list(claims)
 
 
 def _fallback(field: Field | None, answers: Sequence[int] | None) -> BlindAnswers | None:
@@ -240,13 +198,6 @@ def _collective_side(
     return found if any(found) else None
 
 
-def questions_from_json(field: Field, threat: Threat, n_axes: int, n_objects: int) -> list[Question]:
-    """What a threat asks about each object, without its attacks."""
-    found = [question_from_json(each, threat, n_axes) for each in field.items()]
-    field.check(len(found) == n_objects, f"have an entry for each of {n_objects:,} graphs")
-    return found
-
-
 def _with_attacks(
     asked: Sequence[Question], objects: Sequence[int], kept: Sequence[GraphEvidence | None]
 ) -> tuple[Question, ...]:
@@ -264,48 +215,6 @@ def _all_or_none(values: Sequence[Value | None], member: str) -> tuple[Value, ..
     if known and len(known) < len(values):
         raise MalformedError(f"'graphs[{values.index(None)}].{member}' is missing or null: other graphs have it.")
     return known or None
-
-
-def audit_from_json(field: Field) -> Audit:
-    """What an audit found, as a file states it."""
-    names = [each.name for each in fields(Audit)]
-    inside = field.members(*names, "says")
-    audit = Audit(*(inside[name].whole(MAX_VOTES) for name in names))
-    alone = audit.clean_alone <= audit.clean and audit.attacked_alone <= audit.attacked
-    field.check(alone, "have no more copies alone than copies")
-    field.check(audit.independent <= audit.clean, "have no more independent copies than copies of the graphs")
-    inside["says"].text()
-    return audit
-
-
-def noise_from_json(laws: Field) -> Noise:
-    """The noise that a file is about."""
-    found: dict[str, Law] = {}
-    for each in laws.items():
-        inside = each.members("region", "exact", optional=tuple(each.mapping()))
-        region, fractions = inside.pop("region"), inside.pop("exact")
-        region.check(region.text() not in found, "name a region once")
-        for name, number in inside.items():
-            if name not in ("law", "added"):
-                number.number()
-        given = {name: field.value for name, field in inside.items()}
-        try:
-            law = law_from_json(given)
-            each.check(law.alphabet <= MAX_VALUES, f"be a law on at most {MAX_VALUES} values")
-        except InvalidParameterError as error:
-            parameter, requirement, got, hint = error.args
-            whose = [field.name for field in inside.values() if field.value is got]
-            whose.append(each.name if parameter == "law" else f"{each.name}.{parameter}")
-            raise InvalidParameterError(whose[0], requirement, got, hint) from None
-        for name, fraction in fractions.members(*law.numbers).items():
-            check_exact(fraction, law.numbers[name])
-        found[region.text()] = law
-    return Noise(found)
-
-
-def check_exact(field: Field, value: float) -> None:
-    """Refuses a fraction that is not what a number is exactly."""
-    field.check(field.value == exact(value), f"be the fraction that {value!r} is")
 
 
 def _graph(graph: Field, noise: Noise, n_classes: int, *, listed: bool) -> tuple[Any, ...]:
@@ -330,52 +239,10 @@ def _graph(graph: Field, noise: Noise, n_classes: int, *, listed: bool) -> tuple
         None if selection.value is None else votes(selection),
         _limits(inside["capacity"], noise, MAX_SITES),
         inside["anchored"].text(),
-        _claims(inside["claims"], noise, n_classes, listed=listed),
+        claims_from_json(inside["claims"], len(noise.axes), n_classes, listed=listed),
         (inside["graph"].whole(MAX_ROWS), inside["target"].whole(MAX_ROWS)) if "graph" in inside else None,
         inside["node"].whole(MAX_ROWS) if "node" in inside else None,
         inside["blind"].whole(n_classes - 1) if "blind" in inside else None,
-    )
-
-
-def _claims(claims: Field, noise: Noise, n_classes: int, *, listed: bool) -> Claims:
-    inside = claims.members(
-        *("class", "abstained", "p_lower", "failure", "other", "margin", "frontier", "beyond", "proved"),
-        optional=("any_flips", "broken", "certified_size"),
-    )
-    sized = {"broken", "certified_size"} <= inside.keys() if listed else "certified_size" not in inside
-    claims.check(sized and not (listed and "any_flips" in inside), "be about sizes if a threat lists its attacks")
-    inside["margin"].check(inside["margin"].value in MARGINS, f"be one of {', '.join(MARGINS)}")
-    broken = inside["broken"].items() if "broken" in inside else []
-
-    def radii(name: str) -> tuple[Radius, ...]:
-        return tuple(radius.wholes(len(noise.axes), MAX_RADIUS) for radius in inside[name].items())
-
-    return Claims(
-        label=inside["class"].whole(n_classes - 1),
-        abstained=inside["abstained"].flag(),
-        p_lower=inside["p_lower"].probability(),
-        failure=inside["failure"].probability(),
-        other=inside["other"].probability(),
-        margin=inside["margin"].text(),
-        frontier=radii("frontier"),
-        beyond=radii("beyond"),
-        proved=inside["proved"].flag(),
-        any_flips=inside["any_flips"].whole(MAX_EVIDENCE_SITES) if "any_flips" in inside else None,
-        broken=tuple(_broken(each, noise, n_classes, listed=listed) for each in broken),
-        certified_size=inside["certified_size"].whole(MAX_RADIUS) if listed else None,
-    )
-
-
-def _broken(claim: Field, noise: Noise, n_classes: int, *, listed: bool) -> BrokenLevel:
-    inside = claim.members("size" if listed else "level", "sites", "votes", "delta", optional=("values",))
-    values = inside["values"].items() if "values" in inside else []
-    for_certain = inside["votes"].value == [] and inside["delta"].value == 0  # by copies that were asked
-    return BrokenLevel(
-        (inside["size"].whole(MAX_RADIUS),) if listed else inside["level"].wholes(len(noise.axes), MAX_RADIUS),
-        tuple(site.whole(MAX_EVIDENCE_SITES) for site in inside["sites"].items()),
-        () if for_certain else inside["votes"].wholes(n_classes, MAX_VOTES),
-        inside["delta"].probability(),
-        tuple(None if value.value is None else value.whole(MAX_VALUES) for value in values),
     )
 
 

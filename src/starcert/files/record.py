@@ -9,10 +9,9 @@ searched, and no certificate rests on it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -27,9 +26,11 @@ from starcert.certificates.questions import Question
 from starcert.certificates.result_rows import as_csv_rows
 from starcert.certificates.votes import RecordedVotes
 from starcert.files.blind_row import BlindRow
-from starcert.files.checker.arithmetic import PROVERS
+from starcert.files.checker.arithmetic import LIMITS
+from starcert.files.claims import MAX_VOTES, Claim
 from starcert.files.collective_votes import KeptClaims
 from starcert.files.evidence_file import GraphEvidence
+from starcert.files.kept import Kept, about_rows, plain_settings
 from starcert.files.listed_attacks import AttackIndex, question_to_json, text_of, threat_to_json
 from starcert.math.confidence import ANYTIME, CLOPPER_PEARSON, Bounds, Votes, anytime_bounds, bounds_of, check_alpha
 from starcert.math.frontier import Radius
@@ -38,17 +39,14 @@ from starcert.math.listed import AttackList
 from starcert.objects.noise import Noise
 from starcert.objects.threats import threat_of
 from starcert.system.errors import InvalidParameterError
-from starcert.system.files import versions
 from starcert.system.output import as_frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MAX_VOTES = 10**10  # the most votes of a graph: what a proof sums grows with their square root
 
-
-@dataclass(frozen=True, eq=False)
-class Archive:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Archive(Kept):
     """Votes, noise and alpha of certified graphs, with what a reader wants to know about them.
 
     Example:
@@ -66,19 +64,14 @@ class Archive:
     max_radius: tuple[int, ...] | None  # the box of requested radii, in the order of `noise.axes`; None: no end
     capacities: tuple[tuple[int, ...] | None, ...]  # how many sites an attacker finds on each axis; None: not known
     anchored: tuple[str, ...]  # why the regions of each graph are anchored, "" if they are not
-    names: tuple[str, ...]  # what the data calls each graph
-    labels: tuple[int | None, ...]  # the true class of each graph; None: not known
-    class_names: tuple[str, ...]
-    settings: Mapping[str, object]  # how the run was made (model, data, regions, samples, seed, …), as JSON values
-    provenance: Mapping[str, str]  # the versions that made it
     boxes: tuple[tuple[int, ...] | None, ...] = ()  # how far frontiers are searched, within capacities; None: no end
     together: int = 1  # how many certificates alpha is the joint failure probability of; 1: of each by itself
     # What the verdicts of each graph are proved from; None as a whole: no evidence, and bounds have all of alpha.
     evidence: tuple[GraphEvidence | None, ...] | None = None
-    nodes: tuple[int, ...] | None = None  # the index of the node of each row, where nodes are classified
     bound: str = ""  # what made bounds of the votes, "clopper-pearson" or "anytime"; by default as they came about
     asked: tuple[Question, ...] | None = None  # what a threat that lists its attacks asks about each object
     collective: KeptClaims | None = None  # how many answers change together, with the votes of all targets
+    claims: tuple[tuple[Claim, ...], ...] = field(default=(), compare=False)  # about each row, as a file states them
 
     def __post_init__(self) -> None:
         if not isinstance(self.noise, Noise):
@@ -109,7 +102,7 @@ class Archive:
             "boxes": tuple(map(_intersection, capacities, boxes)),
             # Where nothing is chosen it makes no difference: one word for one thing.
             "labels": tuple(_label(each, f"labels[{i}]", n_classes) for i, each in enumerate(self.labels)),
-            "settings": _plain(self.settings, "settings"),
+            "settings": plain_settings(self.settings),
             "provenance": {_text(k, "provenance"): _text(v, "provenance") for k, v in self.provenance.items()},
         }
         for name in ("anchored", "names", "class_names"):
@@ -181,7 +174,7 @@ class Archive:
         if votes is None or alpha is None:
             hint = "Make the bounds with clopper_pearson(votes)."
             raise InvalidParameterError("certificates", "come from votes", "bounds without votes", hint)
-        n_graphs, n_classes = votes.counts.shape
+        n_classes = votes.counts.shape[1]
         by, word = certificates.bounds, certificates.kind.word
         about = {} if word == "graph" else {"objects": f"{word}s"}
         if certificates.threat is not None and certificates.threat.by_radius:
@@ -189,20 +182,24 @@ class Archive:
         if class_names is not None and len(set(class_names)) < len(class_names):
             raise InvalidParameterError("class_names", "be different names", list(class_names))
         verdicts = certificates.verdicts or ()
+        about_rows_ = about_rows(
+            certificates.objects.tolist(),
+            certificates.targets.tolist(),
+            names=certificates.names if names is None else names,
+            labels=None if labels is None else certificates.truth(labels).tolist(),
+            settings={**about, **settings} if isinstance(settings, Mapping) else settings or about,
+        )
         archive = cls(
+            **about_rows_,
             noise=certificates.noise,
             votes=votes,
             alpha=alpha,
             max_radius=certificates.max_radius,
             capacities=tuple(certificates.capacity),
             anchored=tuple(certificates.anchored),
-            names=tuple(certificates.names if names is None else names),
-            labels=(None,) * n_graphs if labels is None else tuple(certificates.truth(labels).tolist()),
             class_names=tuple(
                 map(str, certificates.classes or range(n_classes)) if class_names is None else class_names
             ),
-            settings={**about, **settings} if isinstance(settings, Mapping) else settings or about,
-            provenance=versions(),
             boxes=tuple(certificates.boxes),
             asked=None if certificates.asked is None else tuple(certificates.asked),
             together=certificates.bounds.family_size,
@@ -293,12 +290,9 @@ class Archive:
         return [row | {"name": name} for row, name in zip(rows, self.names, strict=True)]
 
     @property
-    def word(self) -> str:
-        """What a row is about: a graph, a node, or what the settings call the objects."""
-        return "node" if self.nodes is not None else str(self.settings.get("objects", "graphs")).removesuffix("s")
-
-    def __len__(self) -> int:
-        return len(self.votes)
+    def together_claims(self) -> tuple[CollectiveClaim, ...]:
+        """What is claimed about all answers at once."""
+        return () if self.collective is None else self.collective.claims
 
     def __eq__(self, other: object) -> bool:
         """Whether both would be written to the same file, which holds boxes and no capacities."""
@@ -311,7 +305,7 @@ class Archive:
 
     def _content(self) -> tuple[object, ...]:
         selection = None if self.votes.selection is None else self.votes.selection.tolist()
-        others = ("votes", "capacities", "asked", "collective")
+        others = ("votes", "capacities", "asked", "collective", "claims")
         together = None if self.collective is None else self.collective.content(self.noise)
         plain = (getattr(self, name) for name in self.__dataclass_fields__ if name not in others)
         keys = self.votes.objects.tolist(), self.votes.targets.tolist()
@@ -342,8 +336,8 @@ def _text(value: object, name: str) -> str:
 
 
 def _bound(name: str) -> str:
-    if name not in PROVERS:
-        raise InvalidParameterError("bound", f"be one of {', '.join(PROVERS)}", name)
+    if name not in LIMITS:
+        raise InvalidParameterError("bound", f"be one of {', '.join(LIMITS)}", name)
     return name
 
 
@@ -354,15 +348,3 @@ def _label(value: object, name: str, n_classes: int) -> int | None:
         hint = "Give None where the true class is not known."
         raise InvalidParameterError(name, f"be a class from 0 to {n_classes - 1}", value, hint)
     return int(value)
-
-
-def _plain(value: Mapping[str, object], name: str) -> dict[str, object]:
-    """A copy of what JSON can hold: tuples become lists."""
-    try:
-        plain = json.loads(json.dumps(dict(value), allow_nan=False))
-    except (TypeError, ValueError, RecursionError) as error:
-        hint = "Texts, finite numbers, true, false, None, lists and mappings of these can be kept."
-        raise InvalidParameterError(name, "be plain values", str(error), hint) from None
-    if not isinstance(plain, dict):
-        raise InvalidParameterError(name, "be a mapping", value)
-    return plain

@@ -22,9 +22,10 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from starcert.system.errors import ArchiveError
+from starcert.system.errors import ArchiveError, InvalidParameterError, PrecisionError, WriteError
 from starcert.system.files import open_plain, read_header, read_numbers
 
+VERSION = 1  # of archives
 MAX_BYTES = 2**29  # of JSON; larger files are refused before they are read
 MAX_DEPTH = 100  # of lists and objects within each other
 
@@ -188,6 +189,33 @@ def _finite(text: str) -> float:
 
 def _short(text: str) -> str:
     return text if len(text) <= _SHORT.maxstring and text.isprintable() else _SHORT.repr(text)[1:-1]
+
+
+@contextmanager
+def archive_errors(path: str | PathLike[str] | None = None) -> Iterator[None]:
+    """What keeps a file from being written and, given its path, what is wrong in it, as an error of archives."""
+    try:
+        yield
+    except WriteError as error:
+        raise ArchiveError(error.filename, error.problem) from error
+    except (MalformedError, InvalidParameterError, OverflowError) as error:
+        if path is None:
+            raise
+        raise ArchiveError(fspath(path), str(error)) from None
+
+
+@contextmanager
+def proof_errors(path: str | PathLike[str]) -> Iterator[None]:
+    """What keeps the claims of a file from being proved again, as an error of archives: too much work, or numbers."""
+    try:
+        yield
+    except DisagreementError:
+        raise
+    except MalformedError as error:
+        raise ArchiveError(fspath(path), f"cannot be proved again: {error}") from None
+    except (ArithmeticError, PrecisionError) as error:
+        problem = f"cannot be proved again: its numbers leave no room for arithmetic ({error})."
+        raise ArchiveError(fspath(path), problem) from error
 
 
 _HALVES = re.compile("[\ud800-\udfff]")

@@ -8,24 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from fractions import Fraction
-from hashlib import sha256
 from os import PathLike
 from pathlib import Path
 
-from starcert.files.claims import Claims
+from starcert.files.claims import Claim, claims_of, claims_to_json
 from starcert.files.evidence_file import pack
-from starcert.files.frame import archive_errors, json_lines
+from starcert.files.exact_archive import ExactArchive, exact_lines
+from starcert.files.intervals import IntervalArchive, interval_evidence, interval_lines
+from starcert.files.kept import json_lines
 from starcert.files.listed_attacks import question_to_json, threat_to_json
+from starcert.files.premises import exact, noise_to_json, write_side
+from starcert.files.reading import FORMAT
 from starcert.files.record import Archive, states_margins
+from starcert.files.untrusted import VERSION, archive_errors
 from starcert.math.confidence import CLOPPER_PEARSON
-from starcert.objects.laws import law_from_json
 from starcert.objects.noise import Noise
-from starcert.system.errors import InvalidParameterError
 from starcert.system.files import write_whole
 
-FORMAT = "starcert certificates"
-VERSION = 1
 SAYS = (
     "For each graph by itself, with probability at least 1 - alpha over the sampling of its votes: unless its claims "
     "abstain, the smoothed classifier answers the claimed class for every graph that differs from this one by at most "
@@ -59,8 +58,6 @@ SAYS_FALLBACK = (
     "all graphs that an attacker makes of one is taken as stated."
 )
 
-SIDE = ".evidence.npz"  # how the name of a side file ends
-
 
 def says(
     *,
@@ -77,8 +74,8 @@ def says(
     return text + (SAYS_FALLBACK if fallback else "")
 
 
-def write(path: str | PathLike[str], archive: Archive) -> None:
-    """Writes an archive and the claims of its certificates to a JSON file, which is replaced whole or not at all.
+def write(path: str | PathLike[str], archive: Archive | ExactArchive | IntervalArchive) -> None:
+    """Writes an archive and its claims to a JSON file, which is replaced whole or not at all.
 
     With evidence, a side file is written first: `certificates.evidence.npz` beside `certificates.json`. With collective
     claims, so is `certificates.collective.evidence.npz`.
@@ -94,7 +91,15 @@ def write(path: str | PathLike[str], archive: Archive) -> None:
         True
     """
     with archive_errors():
-        write_whole(path, _lines(archive, _write_evidence(Path(path), archive), _write_collective(Path(path), archive)))
+        place = Path(path)
+        if isinstance(archive, ExactArchive):
+            lines = exact_lines(archive)
+        elif isinstance(archive, IntervalArchive):
+            side = interval_evidence(archive.result)
+            lines = interval_lines(archive, write_side(place, pack(side) if any(side) else None))
+        else:
+            lines = _lines(archive, _write_evidence(place, archive), _write_collective(place, archive))
+        write_whole(path, lines)
 
 
 def _write_evidence(path: Path, archive: Archive) -> dict[str, object]:
@@ -111,20 +116,6 @@ def _write_collective(path: Path, archive: Archive) -> dict[str, object]:
     kept = pack(archive.collective.evidence(archive.noise))
     side = write_side(path.with_name(f"{path.stem}.collective.json"), kept)
     return {"collective": archive.collective.to_json(side)}
-
-
-def write_side(path: Path, data: bytes | None) -> dict[str, object]:
-    """Writes the side file of a file, unless there is nothing in it, and returns the entry about it."""
-    if data is None:
-        return {"evidence": {"file": None, "bytes": 0, "sha256": ""}}
-    side = path.with_name(f"{path.stem}{SIDE}")
-    write_whole(side, [data])
-    return {"evidence": {"file": side.name, "bytes": len(data), "sha256": sha256(data).hexdigest()}}
-
-
-def exact(value: float) -> str:
-    """A float as the fraction that it is."""
-    return str(Fraction(value))
 
 
 def _lines(archive: Archive, evidence: dict[str, object], collective: dict[str, object]) -> Iterator[str]:
@@ -159,29 +150,11 @@ def _lines(archive: Archive, evidence: dict[str, object], collective: dict[str, 
         "provenance": archive.provenance,
     }
     listed = {} if archive.asked is None else {"listed": map(question_to_json, archive.asked)}
-    graphs = (_graph(archive, i, Claims.of(each)) for i, each in enumerate(archive.certificates))
+    graphs = (_graph(archive, i, claims_of(each)) for i, each in enumerate(archive.certificates))
     return json_lines(head, {**listed, "graphs": graphs})
 
 
-def noise_to_json(noise: Noise) -> list[dict[str, object]]:
-    """The laws of a noise as files have them; refused if they would not be read as they are."""
-    laws: list[dict[str, object]] = []
-    for region in noise:
-        law = noise[region]
-        form = law.to_json()
-        try:
-            again = law_from_json(form)
-        except InvalidParameterError as error:
-            raise InvalidParameterError("noise", "have laws that files know", law, str(error)) from error
-        if type(again) is not type(law) or again.to_json() != form:  # otherwise the file would speak of another law
-            hint = "A law that derives from another needs its own to_json and from_json."
-            raise InvalidParameterError("noise", "have laws that are read as they are written", law, hint)
-        given = form if isinstance(form, dict) else law.numbers  # how added types are drawn stands beside the numbers
-        laws.append({"region": region, **given, "exact": {name: exact(p) for name, p in law.numbers.items()}})
-    return laws
-
-
-def _graph(archive: Archive, i: int, claims: Claims) -> dict[str, object]:
+def _graph(archive: Archive, i: int, claims: tuple[Claim, ...]) -> dict[str, object]:
     votes, target = archive.votes, {}
     if archive.nodes is not None or votes.targets.any():
         node = {} if archive.nodes is None else {"node": archive.nodes[i]}
@@ -195,5 +168,5 @@ def _graph(archive: Archive, i: int, claims: Claims) -> dict[str, object]:
         **({} if votes.blind is None else {"blind": int(votes.blind.answers[i])}),
         "capacity": archive.boxes[i],
         "anchored": archive.anchored[i],
-        "claims": claims.to_json(),
+        "claims": claims_to_json(claims),
     }

@@ -30,6 +30,8 @@ Whole = npt.NDArray[np.int64]
 Shares: TypeAlias = tuple[int, ...]  # how many attacked sites show each of the outcomes of a flip
 
 
+MAX_EVIDENCE_SITES = 2**22  # objects with more sites have no evidence: votes are not looked at one by one
+NO_AXIS = 2**16 - 1  # the number of the axis of a site that lies on none
 MAX_BITS = 900  # of the logarithms of factors: their product stays within the range of a float, with all its digits
 
 

@@ -19,51 +19,33 @@ that depends on votes. The λ of a stage of the bet is chosen on the stages befo
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.math.attacked_sites import (
-    AttackAxis,
-    attack_number,
-    chance_of,
-    ratio_of,
-    shares_of,
-    sites_by_pool,
-)
-from starcert.math.bets import (
-    FRACTIONS,
-    MAX_VOTES,
-    NOTHING,
-    Bet,
-    OwnBet,
-    Wager,
-    bet_below,
-    capital_of,
-    needed,
-    stakes_below,
-    with_reserve,
-)
-from starcert.math.copies import RecordedCopies, below
+from starcert.math.attacked_sites import AttackAxis, attack_number, describe_attack
+from starcert.math.bets import FRACTIONS, MAX_VOTES, NOTHING, Bet, bet_below, capital_of, needed, with_reserve
+from starcert.math.choices import Choices, pooled_axes
+from starcert.math.copies import Level
 from starcert.math.fallback import PLAIN, Contest
 from starcert.math.flips import FlipRecord
 from starcert.math.listed import LevelAttacks
-from starcert.math.pooling import SUMMED, PooledAxes, Scheme, bins_of, choose_limits, level_weight, pool_of, schemes_of
+from starcert.math.pooling import Scheme, level_weight, schemes_of
 from starcert.math.weighing import Columns, Weights, columns_of, weigh
 
 MAX_ATTACKS = 2**20  # at most this many attacks of a level are weighed by default
 MAX_FLIPS = 2**28  # the largest matrix of votes × listed sites
-STAGE_GROWTH = 8  # stages of the bet end after 1, 8, 64, … chunks
-PRIOR_VOTES = 20.0  # the failure rate of a bin is shrunk to that of all bins with this weight, in votes
+DANGEROUS = 32  # attacks, the most dangerous ones, that have votes of their own first
+FEW = 2**16  # more attacks than these are weighed only after votes at attacked objects were tried
 
 Whole = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-Level = tuple[int, ...]
+Attack = tuple[int, ...]  # the attacked sites, ascending: see `AttackAxis.attacked`
 
 
 class Weighed(NamedTuple):
@@ -87,7 +69,7 @@ class Weighed(NamedTuple):
         return rest[np.argsort(-self.weights.estimate[rest], kind="stable")]
 
 
-class FlipEvidence(RecordedCopies):
+class FlipEvidence(Choices):
     """The votes on one object, ready to be weighed. Anything proved here is false with probability at most `alpha`.
 
     `failure` is the failure rate of the selection votes, a first guess; `box` the largest count of interest on each
@@ -106,24 +88,11 @@ class FlipEvidence(RecordedCopies):
         max_attacks: int = MAX_ATTACKS,
         contest: Contest = PLAIN,
     ) -> None:
-        super().__init__(flips, axes, contest)
+        super().__init__(flips, axes, failure=failure, contest=contest)
         self.box = self.sizes if box is None else tuple(map(min, box, self.sizes))
         self.alpha = alpha
         self.max_attacks = max_attacks
-        self._failure = min(max(failure, 1 / 1024), contest.limit)
         self._columns: dict[tuple[tuple[int, ...], tuple[int, ...], int], Columns] = {}
-        ends = [0]
-        while ends[-1] < len(flips.samples):
-            ends.append(1 if ends[-1] == 0 else ends[-1] * STAGE_GROWTH)
-        self._ends = np.array(ends[1:])
-        stage_of_chunk = np.searchsorted(self._ends, np.arange(len(flips.samples)), side="right")
-        self._stages = np.repeat(stage_of_chunk, flips.against)
-        self._n_stage = np.bincount(stage_of_chunk, weights=flips.samples, minlength=len(self._ends)).astype(np.int64)
-
-    @cached_property
-    def _numbers(self) -> Whole:
-        """How many sites of each pool flipped in each vote against the class, in the place of its first axis."""
-        return self._flips.numbers(sites_by_pool(self.axes))
 
     def schemes(self, level: Level) -> list[Scheme]:
         """The schemes of a level, see `schemes_of`."""
@@ -212,7 +181,7 @@ class FlipEvidence(RecordedCopies):
         """
         votes = len(self._stages)
         parts = np.ones((1, 1)) if rivals is None else parts_against(len(rivals), self.contest.third)
-        pooled = self._pooled(level, scheme)
+        pooled = pooled_axes(level, scheme)
         pool = self._pool_of_bet(level, scheme)
         listed = self.listed(level, scheme.listed)
         n_columns = sum(axis.size * axis.moves * axis.outcomes for axis in listed)
@@ -257,107 +226,57 @@ class FlipEvidence(RecordedCopies):
 
         return weigh(self._columns[key], listed, bet, self.n_votes, rows, wanted)
 
-    def _stage(self, level: Level, scheme: Scheme, pool: PooledAxes, stage: int) -> tuple[Floats, Floats, float]:
-        """λ of a stage, chosen on the stages before it; what a vote says in each cell and bin; and θ."""
-        pooled, room = self._pooled(level, scheme), self.room(level, range(len(level)))
-        limits, cost = np.ones(1), 0.0
-        if pooled:
-            rates = self._rates(level, scheme, pool, stage)
-            limits, cost = choose_limits(pool, rates, room, self._listed_ratios(level, scheme))
-        value = np.multiply.outer(self.ratios(level, scheme.listed), limits) * SUMMED
-        return limits, value, below(room - cost)
-
-    def wager(self, level: Level, scheme: Scheme, stage: int) -> Wager | None:
-        """What `weighed` chooses for a stage, 0 without pooled axes; None where no bet can be won."""
-        pool = self._pool_of_bet(level, scheme)
-        if pool is None:
-            return None
-        limits, value, theta = self._stage(level, scheme, pool, stage)
-        return Wager(limits, stakes_below(theta, value) if theta > 0 else np.zeros(len(FRACTIONS)))
-
-    def own_bet(self, level: Level, scheme: Scheme) -> OwnBet | None:
-        """The bet on votes at objects attacked on the listed axes of a scheme; None where it cannot be won.
-
-        Its λ is chosen on all votes here: those that it is about are others.
-        """
-        pooled = self._pooled(level, scheme)
-        if not pooled:
-            return OwnBet((), np.ones(1), self.contest.limit, None, self.contest)
-        pool, room = self._pool(level, pooled), self.room(level, pooled)
-        if pool is None or room <= 0:
-            return None
-        rates = self._rates(level, scheme, pool, len(self._ends))
-        limits, cost = choose_limits(pool, rates, room, [(1.0, 1.0)])
-        theta = below(room - cost)
-        bet = bet_below(theta, np.stack([limits, limits * self.contest.third]))
-        return None if bet is None else OwnBet(pooled, limits, theta, bet, self.contest)
-
-    def _pooled(self, level: Level, scheme: Scheme) -> tuple[int, ...]:
-        return tuple(axis for axis, number in enumerate(level) if number and axis not in scheme.listed)
-
-    def _pool(self, level: Level, pooled: tuple[int, ...]) -> PooledAxes | None:
-        axes = tuple((self.axes[axis].law, self.sizes[axis], level[axis]) for axis in pooled)
-        return pool_of(axes, tuple(self.pools[axis] for axis in pooled))
-
-    def _pool_of_bet(self, level: Level, scheme: Scheme) -> PooledAxes | None:
-        """The pooled axes of a bet on the shared votes; None where none can be won, say beyond the range of floats."""
-        pool = self._pool(level, self._pooled(level, scheme))
-        if pool is None or self.room(level, range(len(level))) <= 0:
-            return None
-        largest = float(self.ratios(level, scheme.listed).max()) * float(pool.ratios[-1]) * SUMMED
-        return pool if largest < math.inf else None
-
-    def scores(self, axis: int) -> Floats:
-        """For each choice on an axis the estimated probability of failure where it is the whole attack: E[Y·L]."""
-        if not self._flips.complete:  # it is not known which sites flipped
-            return np.zeros(self.axes[axis].n_choices)
-        return self._scores(axis, np.ones(len(self._stages), dtype=np.bool_), self.n_votes)
-
-    def _scores(self, axis: int, of: npt.NDArray[np.bool_], votes: int) -> Floats:
-        law = self.axes[axis].law
-        flips = self.matrix(axis)[of].sum(axis=0).reshape(-1, len(law.outcomes))
-        flipped = sum(flips[:, i] * shown for i, shown in enumerate(law.shown))
-        scores: Floats = (flipped + (of.sum() - flips.sum(axis=1)) * law.stayed) / max(votes, 1)
-        return scores
-
-    def bins(self, pooled: tuple[int, ...], numbers: Whole) -> Whole:
-        """The bin of each vote, from its flip numbers on all axes, in the order of `pool_of`."""
-        bins = np.zeros(len(numbers), dtype=np.int64)
-        for pool in dict.fromkeys(self.pools[axis] for axis in pooled):
-            starts = bins_of(self.sizes[pool], self.axes[pool].law.clean)
-            bins = bins * len(starts) + np.searchsorted(starts, numbers[:, pool], side="right") - 1
-        return bins
-
-    def _listed_ratios(self, level: Level, scheme: Scheme) -> list[tuple[float, float]]:
-        """Each likelihood ratio of an attack on the listed axes, with its probability."""
-        listed = [(1.0, 1.0)]
-        for axis in scheme.listed:
-            law, number = self.axes[axis].law, level[axis]
-            listed = [
-                (ratio_of(law, number, shares, times=ratio), chance_of(law, number, shares, times=chance))
-                for ratio, chance in listed
-                for shares in shares_of(law, number)
-            ]
-        return listed
-
-    def _rates(self, level: Level, scheme: Scheme, pool: PooledAxes, stage: int) -> Floats:
-        """How often votes fail in each bin, from the stages before one, where the attack that looks worst is made."""
-        bins = self.bins(self._pooled(level, scheme), self._numbers)
-        earlier = self._stages < stage
-        votes = int(self._n_stage[:stage].sum())
-        mass = pool.masses.sum(axis=0)
-        rate = (earlier.sum() + PRIOR_VOTES * self._failure) / (votes + PRIOR_VOTES)
-        rates = (np.bincount(bins[earlier], minlength=len(mass)) + PRIOR_VOTES * rate) / (votes * mass + PRIOR_VOTES)
-        if earlier.any() and self._flips.complete:
-            for axis in scheme.listed:
-                scores = self._scores(axis, earlier, votes).reshape(-1, self.axes[axis].law.moves).max(axis=1)
-                worst = np.sort(scores)[-level[axis] :]
-                rates = rates * max(1.0, float(np.prod(worst / rate)))
-        at_most: Floats = np.minimum(rates, self.contest.limit)
-        return at_most
-
 
 def parts_against(rivals: int, third: float) -> Floats:
     """What a vote for each class counts in the contest with each rival, shape (rivals, classes): for itself, 1."""
     parts: Floats = third + (1 - third) * np.eye(rivals)
     return parts
+
+
+def dangerous_attacks(evidence: FlipEvidence, level: Level, weighed: Weighed) -> list[Attack]:
+    """Attacks of a level, or of a size, the most dangerous first: those that look worst, or one on the strongest sites.
+
+    The rank of an attack here decides its part of alpha, so it comes from the votes on the clean object alone.
+    """
+    axes, listed = evidence.axes, weighed.scheme.listed
+
+    def any_will_do(axis: int) -> bool:  # it has one attack alone, or attacks that cannot be distinguished
+        one, number = axes[axis], level[axis]
+        return not number or one.law.free or (number == len(one.sites) and one.law.moves == 1)
+
+    if all(axis in listed or any_will_do(axis) for axis in range(len(level))):
+        order = np.argsort(-weighed.failure, kind="stable")[:DANGEROUS]
+        return [_whole_attack(evidence, level, weighed, int(index)) for index in order]
+    sites: list[int] = []
+    for axis in range(len(level)):
+        ranked = np.argsort(-evidence.scores(axis), kind="stable").tolist()
+        sites += first_choices(axes, axis, level[axis], ranked, sites)
+    return [tuple(sorted(sites))]
+
+
+def _whole_attack(evidence: FlipEvidence, level: Level, weighed: Weighed, index: int) -> Attack:
+    """The attacked sites of a weighed attack, and those of pooled axes: all, or the first that there are."""
+    sites, axes = list(evidence.attack(weighed, index)), evidence.axes
+    for axis, number in enumerate(level):
+        if axis not in weighed.scheme.listed:
+            sites += first_choices(axes, axis, number, range(axes[axis].n_choices), sites)
+    return tuple(sorted(sites))
+
+
+def first_choices(
+    axes: Sequence[AttackAxis], axis: int, number: int, ranked: Iterable[int], taken: Sequence[int]
+) -> list[int]:
+    """The first of ranked choices on an axis that attack no site twice, nor one already taken; as attacks have them."""
+    one, used = axes[axis], set(describe_attack(axes, taken)[0])
+    chosen: dict[int, int] = {}  # by site
+    for choice in ranked:
+        if len(chosen) == number:
+            break
+        if (site := int(one.sites[choice // one.law.moves])) not in used:
+            chosen.setdefault(site, choice)
+    return [int(site) for site in one.attacked(list(chosen.values()))]
+
+
+def breaking_share(level: Level, alpha: Fraction, rank: int) -> Fraction:
+    """The part of the alpha for what is broken that the attack of a rank at a level, or of a size, has."""
+    return alpha / (prod((number + 1) * (number + 2) for number in level) * (rank + 1) * (rank + 2))

@@ -45,6 +45,7 @@ FEW = 64  # attacks for which an end is searched at once, those that look worst
 LOWERED = 1 - 2.0**-20  # more than all relative errors of a likelihood ratio, of which `ratios` is at least that
 
 Whole = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 
 class ValueEvidence:
@@ -65,14 +66,9 @@ class ValueEvidence:
             at = ENDS if at == ENDS else self._raised(outputs, some, needed, at)
         return at
 
-    def largest_ratio(self, level: Level, listed: tuple[int, ...]) -> float:
-        """At least the largest likelihood ratio of an attack: stakes are chosen by it."""
-        return float(self._copies.ratios(level, listed).max())
-
-    def nearest(self, target: int, tops: Whole, n: int, attacks: LevelAttacks, at: int, most: int) -> Whole:
-        """The numbers of those attacks whose capital against a mean of at/ENDS or more is least."""
-        capital = self._weights(self._outputs(target, tops, n), attacks, at).capital
-        return np.sort(np.argsort(capital, kind="stable")[:most])
+    def capitals(self, target: int, tops: Whole, n: int, attacks: LevelAttacks, at: int) -> Whole:
+        """The capital against a mean of at/ENDS or more for each of these attacks, at least: logarithms in 1/SCALE."""
+        return self._weights(self._outputs(target, tops, n), attacks, at).capital
 
     def _outputs(self, target: int, tops: Whole, n: int) -> _Outputs:
         answers, groups = np.unique(self._answers[:, target], return_inverse=True)
@@ -156,3 +152,16 @@ def upper_by_radius(
         limit = upper_limit(int(counts[tops >= threshold].sum()), total, share / len(thresholds))
         bound += (threshold - before) / n * (1.0 if limit >= 1 else tradeoff.upper(radius, limit, 1 - limit))
     return min(ENDS, ceil(bound * (1 + 2 * RELATIVE_ERROR) * ENDS))
+
+
+def bounds_of_steps(edges: Floats, above: float | None) -> tuple[Whole, Whole]:
+    """For each step between edges the least and the largest value of a function of outputs, times the number of steps.
+
+    The function is where the output lies in the range, or whether it is above a number.
+    """
+    steps = len(edges) - 1
+    if above is None:
+        return np.arange(steps), np.arange(1, steps + 1)
+    certain = edges[:-1] >= above  # all outputs of a step are above its lower edge,
+    certain[0] &= edges[0] > above  # but for the least of all in the first one
+    return steps * certain.astype(np.int64), steps * (edges[1:] > above).astype(np.int64)

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from starcert.math.attacked_sites import AttackAxis
+from starcert.math.attacked_sites import MAX_EVIDENCE_SITES, NO_AXIS, AttackAxis
 from starcert.objects import CleanObject, Partition, Sites
 from starcert.objects.columns import ColumnRegions
 from starcert.objects.graph_kind import GRAPHS
@@ -139,9 +139,6 @@ def acting_laws(sites: Sites, noise: Noise) -> list[Law]:
     return laws
 
 
-MAX_EVIDENCE_SITES = 2**22  # objects with more sites have no evidence: votes are not looked at one by one
-
-
 def why_no_evidence(n_sites: int, noise: Noise) -> str:
     """Why an object with so many sites has no evidence beyond the counts of its votes; "" if it has."""
     for region in noise:
@@ -150,9 +147,6 @@ def why_no_evidence(n_sites: int, noise: Noise) -> str:
     if n_sites > MAX_EVIDENCE_SITES:
         return f"it looks at objects of at most {MAX_EVIDENCE_SITES:,} sites"
     return ""
-
-
-NO_AXIS = 2**16 - 1  # the number of the axis of a site that lies on none
 
 
 def axes_of_sites(sites: Sites, noise: Noise) -> npt.NDArray[np.uint16]:

@@ -14,7 +14,7 @@ from starcert.certificates.metrics import has_sites, right
 from starcert.certificates.outcomes import Outcomes
 from starcert.certificates.unknown import unknown_at
 from starcert.files import Archive, BlindRow, ExactArchive
-from starcert.math.evidence import Level
+from starcert.math.copies import Level
 from starcert.objects.threats import Threat
 from starcert.report.document import Notice
 from starcert.report.findings import stated

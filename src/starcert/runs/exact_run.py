@@ -10,7 +10,7 @@ from pathlib import Path
 from starcert.certificates.exact import ExactClassifier
 from starcert.certificates.result_rows import row_names
 from starcert.certificates.trying import Trial
-from starcert.files import BlindRow, ExactArchive, ExactVerification, verify_exact, write_exact
+from starcert.files import BlindRow, ExactArchive, Verification, recount, write
 from starcert.objects.binding import Problem
 from starcert.report.exact_page import write_exact_page
 from starcert.runs.inputs import TriedModel, read_inputs, try_model
@@ -71,7 +71,7 @@ def certify_exactly(
 
 def write_tried(folder: Path, archive: ExactArchive, problem: Problem, title: str) -> None:
     """Writes what was found, a table of it and a page."""
-    write_exact(folder / CERTIFICATES, archive)
+    write(folder / CERTIFICATES, archive)
     write_whole(folder / RESULTS, csv_lines(exact_rows(archive)))
     write_exact_page(folder / REPORT, archive, problem, title)
 
@@ -86,11 +86,11 @@ def exact_rows(archive: ExactArchive) -> Iterator[dict[str, object]]:
     return ({key: row[key] for key in about} | {"blind_class": name} | row for row, name in pairs)
 
 
-def recount_run(path: Path, file: RunFile, *, sample: int) -> ExactVerification:
+def recount_run(path: Path, file: RunFile, *, sample: int) -> Verification:
     """Checks a file of tried attacks with the model and the data of a run file, which made it."""
     settings = run_settings({"out": file.folder / "exact", **file.values}, {"exact": True})
     ready = try_model(settings, read_inputs(settings))
-    return verify_exact(
+    return recount(
         path,
         classifier=ExactClassifier(ready.base, ready.problem.noise, ready.rule),
         objects=ready.problem,

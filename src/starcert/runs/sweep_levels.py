@@ -26,7 +26,7 @@ from starcert.certificates.outcomes import SizeCounts, steps_to
 from starcert.certificates.paired import paired_difference, share_interval
 from starcert.certificates.unknown import unknown_at
 from starcert.math.confidence import Votes
-from starcert.math.evidence import Level
+from starcert.math.copies import Level
 from starcert.math.frontier import levels_of
 from starcert.objects.noise import Noise
 from starcert.objects.threats import Threat

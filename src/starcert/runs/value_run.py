@@ -11,7 +11,7 @@ import numpy as np
 
 from starcert.certificates.regression import SmoothedRegressor
 from starcert.certificates.result_rows import row_names
-from starcert.files import IntervalArchive, write_intervals
+from starcert.files import IntervalArchive, write
 from starcert.report.interval_page import write_interval_page
 from starcert.runs.inputs import TriedModel
 from starcert.runs.run_file import CERTIFICATES, REPORT, RESULTS
@@ -77,7 +77,7 @@ def certify_values(
 
 def write_values(folder: Path, archive: IntervalArchive, title: str) -> None:
     """Writes the intervals, a table of them and a page."""
-    write_intervals(folder / CERTIFICATES, archive)
+    write(folder / CERTIFICATES, archive)
     write_whole(folder / RESULTS, csv_lines(archive.rows()))
     write_interval_page(folder / REPORT, archive, title)
 

@@ -1,4 +1,4 @@
-"""The arithmetic of second proofs: binomial tails, cells in whole numbers, and the capital of bets in balls.
+"""The arithmetic of second proofs: binomial tails, and cells in whole numbers.
 
 **Tails.** `math.limits` sums the binomial tail P(Bin(n, u) ≤ k) behind a Clopper–Pearson limit in whole numbers. Here
 it is summed in pairs of floats with a bound on their rounding errors and, where that leaves a verdict open, is the
@@ -10,8 +10,6 @@ cells are listed, and filled one by one, by the definition. Probabilities that a
 two, so the masses of the cells of a radius are whole numbers over one common denominator, and "certified iff
 ρ_low(1 − failure) + ρ_low(1 − other) > 1" is decided by adding and comparing whole numbers. That costs as much as there
 are cells: it serves for small radii, as most radii of a frontier are.
-
-**Bets.** What attacked sites may show, with likelihood ratios and masses, and the gains of stakes.
 """
 
 from __future__ import annotations
@@ -21,20 +19,15 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cmp_to_key, lru_cache
-from itertools import accumulate, product
-from math import comb, factorial, prod
+from itertools import accumulate
+from math import comb, prod
 from typing import TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-from flint import acb, arb, ctx
+from flint import arb, ctx
 
 from starcert.files.checker.tails import ERROR, MAX_TERMS, tail_in_pairs
-from starcert.math.arithmetic import LOCK, exact_number, float_below
-from starcert.math.attacked_sites import AttackAxis, SiteLaw
+from starcert.math.arithmetic import LOCK, exact_number
 from starcert.math.channels import Channel
-from starcert.math.flips import FlipRecord
-from starcert.math.pooling import bins_of
 
 
 @lru_cache(maxsize=2**16)
@@ -91,7 +84,7 @@ def anytime_limit_holds(count: int, total: int, limit: Fraction, share: Fraction
         return bool(capital * exact_number(share) >= 1)
 
 
-PROVERS = {"clopper-pearson": limit_holds, "anytime": anytime_limit_holds}
+LIMITS = {"clopper-pearson": limit_holds, "anytime": anytime_limit_holds}
 """What proves a limit on a probability after some votes, by the name of the bound."""
 
 MAX_BITS = 2**24  # the most bits in the masses of all cells of a radius: some tens of milliseconds
@@ -169,106 +162,3 @@ def _rough_ratio(cell: ListedCell) -> float:
 def _by_ratio(left: ListedCell, right: ListedCell) -> int:
     ahead, behind = left[1] * right[0], right[1] * left[0]
     return (ahead > behind) - (ahead < behind)
-
-
-SCALE = 2**32  # logarithms are rounded down to multiples of 1/SCALE, and then added as whole numbers
-
-Whole = npt.NDArray[np.int64]
-Ball: TypeAlias = arb
-Attacked: TypeAlias = tuple[tuple[SiteLaw, int], ...]
-"""For each axis of a pool the law, and how many sites are attacked."""
-
-
-@lru_cache(maxsize=64)
-def pooled_outcomes(pools: tuple[tuple[Attacked, int], ...]) -> list[tuple[Ball, list[Ball]]]:
-    """For everything that attacked sites may show: the likelihood ratio, and its mass in each bin."""
-    found = [(arb(1), [arb(1)])]
-    for pool in pools:
-        found = [(r * s, [x * y for x in left for y in right]) for r, left in found for s, right in _pool(*pool)]
-    return found
-
-
-@lru_cache(maxsize=1024)
-def _pool(axes: Attacked, n_sites: int) -> list[tuple[Ball, list[Ball]]]:
-    """The same for one pool: with j flips at attacked sites, K is j plus the flips of the others."""
-    clean = axes[0][0].clean
-    starts = bins_of(n_sites, clean)
-    ends, n_others = [*starts[1:], n_sites + 1], n_sites - sum(attacked for _, attacked in axes)
-    yes, no = exact_number(clean), exact_number(1 - clean)
-    others = [arb(comb(n_others, k)) * yes**k * no ** (n_others - k) for k in range(n_others + 1)]
-    shown = [(arb(1), 0, arb(1))]
-    for law, attacked in axes:
-        own = flip_outcomes(law, attacked)
-        shown = [(r * ratio, i + j, x * mass) for r, i, x in shown for ratio, j, mass in own]
-
-    def in_bins(j: int) -> list[Ball]:
-        if len(starts) == 1:
-            return [arb(1)]
-        bins = zip(starts, ends, strict=True)
-        return [sum(others[max(start - j, 0) : max(end - j, 0)], arb(0)) for start, end in bins]
-
-    return [(ratio, [mass * share for share in in_bins(j)]) for ratio, j, mass in shown]
-
-
-def flip_outcomes(law: SiteLaw, number: int) -> list[tuple[Ball, int, Ball]]:
-    """For all counts of each outcome of a flip at `number` attacked sites: likelihood ratio, flips, probability."""
-    ratios = [exact_number(attacked / clean if clean else Fraction(0)) for clean, attacked in law.outcomes]
-    chances = [exact_number(clean) for clean, _ in law.outcomes]
-    stayed = exact_number((1 - law.attacked) / (1 - law.clean) if law.clean < 1 else Fraction(0))
-    stays, found = exact_number(1 - law.clean), []
-    for shares in product(range(number + 1), repeat=len(law.outcomes)):
-        flips, left = sum(shares), number - sum(shares)
-        if left < 0:  # more than there are sites: a place with zeros
-            found.append((arb(0), flips, arb(0)))
-            continue
-        ways = factorial(number) // prod(map(factorial, (*shares, left)))
-        ratio = prod((each**j for each, j in zip(ratios, shares, strict=True)), start=stayed**left)
-        mass = prod((each**j for each, j in zip(chances, shares, strict=True)), start=arb(ways) * stays**left)
-        found.append((ratio, flips, mass))
-    return found
-
-
-def log_gains(sizes: npt.NDArray[np.float64], theta: Ball, values: Sequence[Ball]) -> Whole:
-    """At most log(1 + g·(θ − X)), for each g and X, in 1/SCALE."""
-    found = np.zeros((len(sizes), len(values)), dtype=np.int64)
-    for i, size in enumerate(sizes.tolist()):
-        for k, value in enumerate(values if size else ()):
-            logarithm = ((1 + arb(size) * (theta - value)).lower()).log()
-            found[i, k] = math.floor(float_below((logarithm * SCALE).lower()))
-    return found
-
-
-def mean_of_exponentials(logarithms: Whole) -> Ball:
-    """The mean of what these are logarithms of, in 1/SCALE."""
-    return sum(((arb(each) / SCALE).exp() for each in logarithms.tolist()), arb(0)) / len(logarithms)
-
-
-@lru_cache(maxsize=2**14)
-def mixture(count: int, total: int, limit: float = 0.5) -> Ball:
-    """The capital against "at least `limit`" after `count` of `total` votes, as an integral.
-
-    With v = sin²t and u the limit, the mean of (v/u)ᵐ((1 − v)/(1 − u))ⁿ⁻ᵐ over the arcsine law below u is that over t
-    from 0 to arcsin √u, evenly.
-    """
-    with ctx.workprec(64):
-        yes, no = 1 / arb(limit), 1 / (1 - arb(limit))
-        end = arb(limit).sqrt().asin()
-
-        def capital(t: acb, _: bool) -> acb:  # flint asks whether it is analytic: it is
-            return (yes * t.sin() ** 2) ** count * (no * t.cos() ** 2) ** (total - count)
-
-        whole = acb.integral(capital, acb(0), acb(end), rel_tol=arb(2) ** -50)
-        return whole.real / end
-
-
-def shown_outcomes_of(record: FlipRecord, axis: AttackAxis) -> npt.NDArray[np.uint8]:
-    """The outcome that each vote shows at each choice of an axis, 0 where it did not flip, shape (choices, votes)."""
-    if axis.moves is None:
-        return np.ascontiguousarray(record.matrix(axis.sites).T).view(np.uint8)
-    found = np.zeros((axis.n_choices, len(record)), dtype=np.uint8)
-    values = record.values(axis.sites)
-    for site, clean in enumerate(axis.values.tolist()):
-        shown = np.where(values[:, site] < 0, clean, values[:, site])
-        for move in range(axis.law.moves):
-            found[axis.law.moves * site + move] = axis.moves.outcomes[clean, move][shown]
-    return found

@@ -25,7 +25,7 @@ _SUFFIX = {Deletions: "delete", Additions: "add", Changes: "change"}
 _KINDS = {*_SUFFIX.values()}
 
 
-class Reach(NamedTuple):
+class _Reach(NamedTuple):
     """How many sites there are to change, at least and at most, and in how many ways each."""
 
     least: int
@@ -92,20 +92,20 @@ def _by_region(axes: Sequence[str], capacity: Sequence[int]) -> dict[str, dict[s
     return regions
 
 
-def _reach(threat: SiteThreat, axes: Sequence[str], capacity: Sequence[int], n_sites: int) -> Reach:
+def _reach(threat: SiteThreat, axes: Sequence[str], capacity: Sequence[int], n_sites: int) -> _Reach:
     """The sites that attacks of a threat can change: those of the axes that count such changes, and of all others."""
     ways = 1 if type(threat) is Deletions else MAX_WAYS
     if type(threat) is AnyFlips:
         bits = all(kinds.keys() == {"delete", "add"} for kinds in _by_region(axes, capacity).values())
-        return Reach(n_sites, n_sites, 1 if bits else ways)
+        return _Reach(n_sites, n_sites, 1 if bits else ways)
     suffix = _SUFFIX.get(type(threat))
     if suffix is None or any(kinds.keys() - {"", *_KINDS} for kinds in _by_region(axes, capacity).values()):
-        return Reach(0, n_sites, ways)
+        return _Reach(0, n_sites, ways)
     own = plain = 0
     for axis, count in zip(axes, capacity, strict=True):
         _, _, kind = axis.partition(".")
         own, plain = own + count * (kind == suffix), plain + count * (not kind)
-    return Reach(own, own + plain, ways)
+    return _Reach(own, own + plain, ways)
 
 
 def _even(n: int, total: int) -> dict[int, int]:

@@ -3,8 +3,7 @@
 The engine weighs target after target by counting bits of packed columns. Here, for a block of attacks, a matrix says
 which copies show what at the attacked sites, and its product with the answers counts them, for all targets and classes
 at once. Then the capital against each rival is M = mean over g of Π (1 + g·(θ − X)), and a claim of k needs the k + 1
-smallest capitals of every attack, the clean object included, to have a sum of (k + 1)/δ or more. The engine's choice of
-g is taken over: it depends on no vote.
+smallest capitals of every attack, the clean object included, to have a sum of (k + 1)/δ or more. g depends on no vote.
 
 **Rounding.** Products are exact: they are sums of zeros and ones, so every partial sum, in whatever order, is a whole
 number of at most the number of copies, and floats hold whole numbers up to 2²⁴ (2⁵³ in double precision) exactly.
@@ -20,30 +19,36 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
-from itertools import product
-from math import prod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from flint import arb, ctx
 
-from starcert.files.checker.arithmetic import (
+from starcert.files.checker.bets import (
+    PRECISION,
     SCALE,
     Ball,
-    flip_outcomes,
+    Cells,
     log_gains,
     mean_of_exponentials,
+    ratios_of,
+    seen_on,
     shown_outcomes_of,
 )
-from starcert.files.checker.evidence import PRECISION
+from starcert.files.checker.rows import Difference
+from starcert.files.claims import Together
 from starcert.files.listed_attacks import AttackIndex
 from starcert.math.arithmetic import LOCK, exact_number
 from starcert.math.attacked_sites import AttackAxis
-from starcert.math.evidence import FlipEvidence, Level
+from starcert.math.choices import Choices
+from starcert.math.copies import Level
 from starcert.math.joint import JointVotes
 from starcert.math.listed import AttackList
 from starcert.math.pooling import Scheme
+
+if TYPE_CHECKING:
+    from starcert.files.collective_votes import KeptClaims
 
 ROUNDED = 2.0**-30
 MAX_LOGARITHM = 600  # larger capitals count as this one
@@ -71,7 +76,7 @@ class TargetsChecker:
         self.axes, self.labels, self.n_classes, self.index = axes, labels, n_classes, AttackIndex(axes)
         self._answers = votes.answers
         self._shown = [shown_outcomes_of(votes.flips, axis) for axis in axes]
-        self._engine = FlipEvidence(votes.flips, axes, alpha=Fraction(1), failure=0.5)
+        self.choices = Choices(votes.flips, axes, failure=0.5)  # on listed axes alone they depend on no vote
         self._exact = np.dtype(np.float32 if len(votes) <= MAX_EXACT else np.float64)
 
     def capitals(self, blocks: Sequence[Whole] | None, enough: float) -> Iterator[tuple[_Attacks, Floats]]:
@@ -83,7 +88,7 @@ class TargetsChecker:
         by_level = by_level if blocks is None else self.index.by_level(blocks)
         for level, places in by_level.items():
             bet = _Bet.of(self, level)
-            step = max(1, min(MAX_NUMBERS // len(self._answers), MAX_ATTACKS) // max(1, bet.n_cells // 8))
+            step = max(1, min(MAX_NUMBERS // len(self._answers), MAX_ATTACKS) // max(1, bet.cells.number // 8))
             for block in places:
                 for start in range(0, len(block), step):
                     some = _Attacks.of(bet, self._cells(bet, block[start : start + step]))
@@ -96,7 +101,7 @@ class TargetsChecker:
             of_axis, choices = self.index.of_axis[column], self.index.choices[column]
             for axis in np.unique(of_axis):
                 here = of_axis == axis
-                cells[here] += bet.steps[axis][self._shown[axis][choices[here]]]
+                cells[here] += bet.cells.steps[axis][self._shown[axis][choices[here]]]
         return cells
 
     def _block(self, some: _Attacks, enough: float) -> Floats:
@@ -177,29 +182,34 @@ class _Attacks(NamedTuple):
 class _Bet(NamedTuple):
     """What a copy adds to the logarithm of the capital, by its cell, for each stake."""
 
-    n_cells: int
+    cells: Cells
     whole: Whole  # if it answers the rival, shape (stakes, cells)
     half: Whole  # if it answers another class than the stated one
     quiet: Whole  # if it answers the stated class
-    steps: dict[int, Whole]  # for each attacked axis and outcome what it adds to the number of a cell
 
     @classmethod
     def of(cls, checker: TargetsChecker, level: Level) -> _Bet:
-        axes, laws = [axis for axis, number in enumerate(level) if number], [axis.law for axis in checker.axes]
-        steps, step = dict[int, Whole](), 1
-        for axis in reversed(axes):
-            lengths = [step * (level[axis] + 1) ** i for i in range(len(laws[axis].outcomes))]
-            steps[axis], step = np.array([0, *reversed(lengths)], dtype=np.int64), lengths[-1] * (level[axis] + 1)
-        seen = prod(((1 - laws[axis].unseen) ** level[axis] for axis in axes), start=Fraction(1))
-        wager = checker._engine.wager(level, Scheme(tuple(axes), 1, Fraction(1)), 0)
+        axes = [axis for axis, number in enumerate(level) if number]
+        cells = Cells.of(checker.axes, level, axes)
+        wager = checker.choices.choose(level, Scheme(tuple(axes), 1, Fraction(1)), 0)
         if wager is None:  # nothing is staked, and nothing is won
-            nothing = np.zeros((1, step), dtype=np.int64)
-            return cls(step, nothing, nothing, nothing[:, 0], steps)
+            nothing = np.zeros((1, cells.number), dtype=np.int64)
+            return cls(cells, nothing, nothing, nothing[:, 0])
         with LOCK, ctx.workprec(PRECISION):
-            own = [[ratio for ratio, _, _ in flip_outcomes(laws[axis], level[axis])] for axis in axes]
-            ratios, theta = [prod(parts, start=arb(1)) for parts in product(*own)], exact_number(seen - Fraction(1, 2))
+            ratios = ratios_of(checker.axes, level, axes)
+            theta = exact_number(seen_on(checker.axes, level, axes) - Fraction(1, 2))
             whole, half = (log_gains(wager.sizes, theta, [ratio / part for ratio in ratios]) for part in (1, 2))
-            return cls(step, whole, half, log_gains(wager.sizes, theta, [arb(0)])[:, 0], steps)
+            return cls(cells, whole, half, log_gains(wager.sizes, theta, [arb(0)])[:, 0])
+
+
+def prove_together(about: tuple[KeptClaims, list[CollectiveCheck]], claim: Together) -> Iterator[Difference]:
+    """What is false of a claim about all answers at once; what is found about it is added to a list."""
+    kept, found = about
+    made, chosen = claim.claim, kept.votes.labels
+    attacks = [each.asked.attacks[: made.size] for each in kept.votes.questions]
+    found.append(check_claim(kept.checkers, attacks, n_targets=len(chosen), k=made.k, delta=Fraction(made.alpha)))
+    if not found[-1].proved:
+        yield f"changed under {made.threat}", made.k, found[-1].smallest
 
 
 def check_claim(

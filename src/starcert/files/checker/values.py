@@ -3,7 +3,8 @@
 The engine counts bits of packed columns, bounds likelihood ratios in floats, and searches the ends. Here an end is
 given. For each attack the copies are counted from the plain matrix of what they show, by the step of their output;
 likelihood ratios and θ are fractions, and the capital is M = mean over g of Π (1 + g·((θ − f)/(1 − θ)·L − e)). It has
-to reach 1/δ at every attack. The engine's choice of g is taken over: a bet is fair whatever it is.
+to reach 1/δ at every attack. g depends on no output. Of more attacks than `MAX_AGAIN`, `weigh` proves all, which
+rounds capital down, and those nearest to failing are proved here as well.
 
 By radius, the limit of each threshold is proved by the tail of a binomial law in another way, and ρ_up in whole numbers
 where the cells of the radius are few enough, else by the engine's enclosure.
@@ -11,30 +12,33 @@ where the cells of the radius are few enough, else by the engine's enclosure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import islice, pairwise, product
-from math import prod
+from functools import cached_property
+from itertools import islice, pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from flint import arb, ctx
+from flint import ctx
 
-from starcert.files.checker.arithmetic import (
-    CellListing,
-    can_list,
-    flip_outcomes,
-    limit_holds,
+from starcert.files.checker.arithmetic import CellListing, can_list, limit_holds
+from starcert.files.checker.bets import (
+    PRECISION,
+    Cells,
     log_gains,
     mean_of_exponentials,
+    ratios_of,
+    seen_on,
     shown_outcomes_of,
 )
-from starcert.files.checker.evidence import MAX_AGAIN, NEAREST, PRECISION, Chosen
+from starcert.files.checker.evidence import MAX_AGAIN, NEAREST, Chosen
 from starcert.math.arithmetic import LOCK, exact_number, float_below
 from starcert.math.attacked_sites import AttackAxis, ListedAxis, attack_number, attacks_of, n_attacks, pools_of
-from starcert.math.bets import centred_stakes
+from starcert.math.bets import centred_stakes, needed
 from starcert.math.channels import Product
-from starcert.math.evidence import Level
+from starcert.math.choices import Choices
+from starcert.math.copies import Level
 from starcert.math.joint import JointVotes
 from starcert.math.limits import upper_limit
 from starcert.math.listed import LevelAttacks
@@ -48,9 +52,10 @@ class ValueChecker:
     """The outputs on one object, looked at in the plainest way there is; `axes` have the sites of the votes."""
 
     def __init__(self, votes: JointVotes, axes: Sequence[AttackAxis]) -> None:
-        self.axes, self.answers, self.engine = axes, votes.answers, ValueEvidence(votes, axes)
+        self.axes, self.answers, self._votes = axes, votes.answers, votes
         numbered = [axis._replace(sites=np.searchsorted(votes.sites, axis.sites)) for axis in axes]
         self._shown = [shown_outcomes_of(votes.flips, axis) for axis in numbered]
+        self._choices = Choices(votes.flips, numbered, failure=0.5)
 
     def holds(
         self, target: int, tops: Whole, n: int, attacks: Iterable[LevelAttacks], at: int, delta: Fraction
@@ -58,28 +63,41 @@ class ValueChecker:
         """How many attacks were weighed to prove that the mean of f is at most at/ENDS; None: it is not proved."""
         weighed = 0
         for some in attacks if at < ENDS else ():
+            number, which = self._number(some), None
+            if some.attacked and number > MAX_AGAIN:
+                capitals = self._kernel.capitals(target, tops, n, some, at)
+                if len(capitals) != number or (capitals < needed(delta)).any():
+                    return None
+                which = set(np.argsort(capitals, kind="stable")[:NEAREST].tolist())
             with LOCK, ctx.workprec(PRECISION):
                 bet = self._bet(target, tops, n, some.level, at)
-                for chosen in self._chosen(target, tops, n, some, at):
+                for attack in islice(self._attacks(some, which), None if which else number):
                     weighed += 1
-                    if not mean_of_exponentials(bet.logarithms(chosen)) * exact_number(delta) >= 1:
+                    if not mean_of_exponentials(bet.logarithms(self._shown, attack)) * exact_number(delta) >= 1:
                         return None
         return weighed
 
-    def _chosen(self, target: int, tops: Whole, n: int, some: LevelAttacks, at: int) -> Iterator[Chosen]:
-        """The attacks that are weighed again: all, or those nearest to failing."""
-        listed, pools = self._listed(some.level), some.attacked
-        number = n_attacks(listed) if some.rows is None else len(some.rows)
-        if not pools:
-            return iter([()])
-        which = range(number)
-        if number > MAX_AGAIN:
-            which = self.engine.nearest(target, tops, n, some, at, NEAREST).tolist()
-        if some.rows is not None:
+    @cached_property
+    def _kernel(self) -> ValueEvidence:
+        """What weighs more attacks than are proved in balls; it rounds capital down."""
+        return ValueEvidence(self._votes, self.axes)
+
+    def _number(self, some: LevelAttacks) -> int:
+        return n_attacks(self._listed(some.level)) if some.rows is None else len(some.rows)
+
+    def _attacks(self, some: LevelAttacks, which: Collection[int] | None) -> Iterator[Chosen]:
+        """The attacks that are proved in balls: all, or those with these numbers."""
+        listed = self._listed(some.level)
+        if not some.attacked:
+            yield {}
+        elif some.rows is not None:
             firsts = np.cumsum([0, *(axis.size * axis.moves for axis in listed)])
-            return (_by_axis(some.rows[row], firsts) for row in which)
-        every = attacks_of(listed)
-        return islice(every, number) if number <= MAX_AGAIN else (attack_number(listed, each) for each in which)
+            for row in some.rows if which is None else some.rows[sorted(which)]:
+                owner = np.searchsorted(firsts, row, side="right") - 1
+                yield {axis: (row[owner == i] - firsts[i]).tolist() for i, axis in enumerate(some.attacked)}
+        else:
+            every = attacks_of(listed) if which is None else (attack_number(listed, each) for each in which)
+            yield from (dict(zip(some.attacked, each, strict=True)) for each in every)
 
     def _listed(self, level: Level) -> list[ListedAxis]:
         pools = pools_of(self.axes)
@@ -94,39 +112,25 @@ class ValueChecker:
         answers, groups = np.unique(self.answers[:, target], return_inverse=True)
         theta = Fraction(at, ENDS)
         odds = [exact_number((theta - Fraction(int(k), n)) / (1 - theta)) for k in tops[answers]]
-        own = [[ratio for ratio, _, _ in flip_outcomes(self.axes[axis].law, level[axis])] for axis in listed]
-        ratios = [prod(parts, start=arb(1)) for parts in product(*own)]
-        seen = prod(((1 - self.axes[axis].law.unseen) ** level[axis] for axis in listed), start=Fraction(1))
-        sizes = centred_stakes(self.engine.largest_ratio(level, listed), 1 - seen)
-        gains = log_gains(sizes, exact_number(seen - 1), [-ratio * each for ratio in ratios for each in odds])
-        steps, step = list[Whole](), len(odds)
-        for axis in reversed(listed):
-            lengths = [step * (level[axis] + 1) ** i for i in range(len(self.axes[axis].law.outcomes))]
-            steps.insert(0, np.array([0, *reversed(lengths)]))
-            step = lengths[-1] * (level[axis] + 1)
-        return _Bet(groups.reshape(-1), gains, [self._shown[axis] for axis in listed], steps)
+        unseen = 1 - seen_on(self.axes, level, listed)
+        sizes = centred_stakes(float(self._choices.ratios(level, listed).max()), unseen)
+        ratios = ratios_of(self.axes, level, listed)
+        gains = log_gains(sizes, exact_number(-unseen), [-ratio * each for ratio in ratios for each in odds])
+        return _Bet(Cells.of(self.axes, level, listed, len(odds)), groups.reshape(-1), gains)
 
 
-class _Bet:
+class _Bet(NamedTuple):
     """What a copy adds to the logarithm of the capital, by what it shows at the attacked sites and what it answers."""
 
-    def __init__(self, groups: Whole, gains: Whole, shown: list[npt.NDArray[np.uint8]], steps: list[Whole]) -> None:
-        self.groups, self.gains, self.shown, self.steps = groups, gains, shown, steps
+    cells: Cells
+    groups: Whole  # the answer of each copy, as a number
+    gains: Whole  # shape (stakes, cells)
 
-    def logarithms(self, attack: Chosen) -> Whole:
+    def logarithms(self, shown: Sequence[npt.NDArray[np.uint8]], attack: Mapping[int, Sequence[int]]) -> Whole:
         """At most the logarithm of the capital for each stake, at one attack."""
-        cells = self.groups.copy()
-        for shown, steps, chosen in zip(self.shown, self.steps, attack, strict=True):
-            for number in chosen:
-                cells += steps[shown[number]]
-        counts = np.bincount(cells, minlength=self.gains.shape[1])
-        found: Whole = self.gains @ counts
+        cells = self.cells.of_votes(self.groups, shown, attack)
+        found: Whole = self.gains @ np.bincount(cells, minlength=self.gains.shape[1])
         return found
-
-
-def _by_axis(row: Whole, firsts: Whole) -> Chosen:
-    owner = np.searchsorted(firsts, row, side="right") - 1
-    return tuple(tuple((row[owner == axis] - firsts[axis]).tolist()) for axis in range(len(firsts) - 1))
 
 
 def holds_by_radius(counts: Whole, tops: Whole, n: int, share: Fraction, law: Product, radius: Level, at: int) -> bool:
