@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from starcert.certificates.collective import changed_sites
 from starcert.certificates.estimator import GraphLike, bound_problem
+from starcert.certificates.preparation import plan_of
 from starcert.certificates.questions import Question
-from starcert.certificates.smoothing import draw_votes, plan_of
+from starcert.certificates.smoothing import draw_votes
 from starcert.certificates.values import KeptSites, ValueCertificates
 from starcert.classifiers.base import Classifier
 from starcert.math.confidence import Family, check_alpha, check_family

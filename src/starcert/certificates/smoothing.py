@@ -3,18 +3,16 @@
 sample    noisy copies of each graph, and let the base classifier vote    `count_votes`
 select    the class, on votes of its own                                  `Votes.selection`
 audit     some copies again: answers must not depend on the batch         `audit_votes`
-bound     the probability of the class, on the other votes                `clopper_pearson`, `anytime_bounds`
-certify   the radii that the bounds prove, or abstain                     `certify`
-weigh     where the flips of the votes fell, if evidence is wanted        `with_evidence`
+bound     the probability of the class, on the other votes                `bound_votes`
+certify   the radii that the bounds prove, or abstain                     `certify_rows`
+weigh     where the flips of the votes fell, if evidence is wanted        `weigh`
 """
 
 from __future__ import annotations
 
 import logging
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -23,24 +21,22 @@ import numpy.typing as npt
 
 from starcert.certificates.auditing import audit_votes
 from starcert.certificates.certify import Certificates, certify
-from starcert.certificates.collective import Collective, ask_jointly, matrices_of
-from starcert.certificates.decided_plan import DecidedPlan
+from starcert.certificates.collective import Collective, matrices_of
 from starcert.certificates.estimator import ABSTAIN, GraphLike, SmoothedEstimator, as_object, bound_problem
 from starcert.certificates.evidence import with_evidence
 from starcert.certificates.fallback import Fallback
-from starcert.certificates.questions import Question
+from starcert.certificates.preparation import Preparation, plan_of
 from starcert.classifiers.base import Classifier
-from starcert.math.confidence import Family, Votes, anytime_bounds, check_alpha, check_family, clopper_pearson
+from starcert.math.confidence import Bounds, Family, Votes, anytime_bounds, check_alpha, clopper_pearson
 from starcert.math.fallback import BlindAnswers
-from starcert.math.limits import AlphaShares
 from starcert.objects import Sites, binding
 from starcert.objects.binding import Problem, Regions
 from starcert.objects.noise import Noise
-from starcert.objects.threats import Threat, read_threat
-from starcert.system.errors import InvalidParameterError, StarcertWarning, whole_number
+from starcert.objects.threats import Threat
+from starcert.system.errors import InvalidParameterError
 from starcert.system.output import progress_bar
 from starcert.voting.options import Evidence, Voting
-from starcert.voting.plans import FixedPlan, Job, Plan, Wanted, default_selection
+from starcert.voting.plans import Job, Plan
 from starcert.voting.store import VoteStore
 from starcert.voting.vote_loop import VotingRun, count_votes
 
@@ -175,84 +171,28 @@ class SmoothedClassifier(SmoothedEstimator):
                 the paper's certificate.
             voting: how votes are drawn: when a graph has enough of them, where they are stored and counted.
         """
-        # Check everything before hours of sampling, not after.
-        alpha = check_alpha(self.alpha if alpha is None else alpha)
-        check_family(family)
-        whole_number("samples", samples, 1)
-        asked, how = None if threat is None else read_threat(threat), Voting.of(voting)
-        by_radius = asked is not None and asked.by_radius
-        limits, max_flips = (asked.limits(self.noise), asked.flips) if asked is not None and by_radius else (None, None)
-        problem = self.problem(graphs)  # once: votes and capacities are of the same regions
-        questions = None
-        if asked is not None and not by_radius:
-            questions = [Question.of(asked, each, problem.noise) for each in problem.sites]
-        weighing = possible_evidence(problem, Evidence.of(evidence))
-        weighed = weighing is not None
-        max_own = samples if weighing is None or weighing.own_samples is None else weighing.own_samples
-        if self.fallback is not None and weighing is not None and weighing.collective:
-            hint = "Leave out collective."
-            raise InvalidParameterError("evidence", "be plain evidence where there is a fallback", weighing, hint)
-        plan, drawing = how.plan, plan_of(samples, how.selection_samples)
-        jointly = None
-        if weighing is not None and weighing.collective:
-            jointly = ask_jointly(self.classifier, problem, asked, questions, samples)
-        joint_sites = None if jointly is None else {number: each.sites for number, each in enumerate(jointly)}
-        run = VotingRun(self.classifier, problem, seed, how, joint_sites, fallback=self._blind_answers)
-        job, nodes = run.job, run.job.target_nodes
-        together = sum(map(job.n_targets, range(len(problem)))) if family == "all" else 1
-        shares = AlphaShares.of(Fraction(alpha), evidence=weighed, family_size=together)
-        if plan == "decided":
-            drawing = DecidedPlan.of(samples, how.selection_samples, problem, shares, threat=asked, questions=questions)
-        look: dict[str, object] = {
-            "selection": drawing.most.selection,
-            "estimation": samples if plan == "fixed" else None,
-            "evidence": weighed,
-            "max_radius": limits if weighed and len(problem.noise.axes) > 1 else None,
-            "own": weighed and max_own > 0,
-            "fallback": "" if job.blind is None else str(job.blind),
-        }
-        if weighed and questions is not None and how.store is not None:
-            look["threat"] = [str(asked), *(each.digest for each in questions)]
+        prepared = Preparation.of(
+            self.classifier,
+            self.problem(graphs),  # once: votes and capacities are of the same regions
+            samples,
+            seed,
+            alpha=self.alpha if alpha is None else alpha,
+            family=family,
+            threat=threat,
+            evidence=evidence,
+            voting=voting,
+            fallback=self._blind_answers,
+        )
+        run, weighed = prepared.run, prepared.evidence is not None
         with run.opened() as store:
             # Sample, select and audit.
-            votes = draw_votes(run, drawing, store, record=weighed, look=look)
-            # Bound: at a number of votes that was fixed, or at any time, also where the first look was the last.
-            counts_alpha = float(shares.counts * together)  # of all certificates that share it
-            if plan == "decided":
-                bounds = anytime_bounds(replace(votes, history="stopped"), alpha=counts_alpha, family_size=together)
-            else:
-                bounds = clopper_pearson(votes, alpha=counts_alpha, family=family)
+            votes = draw_votes(run, prepared.plan, store, record=weighed, look=None if store is None else prepared.look)
+            # Bound the probability of each class.
+            bounds = bound_votes(votes, prepared)
             # Certify, or abstain.
-            rows = votes.objects.tolist()
-            certificates = certify(
-                bounds,
-                problem.noise,
-                max_radius=limits,
-                capacity=[problem.capacities[graph] for graph in rows],
-                anchored=[problem.sites[graph].reason for graph in rows],
-                nodes=nodes,
-                kind=problem.kind,
-                classes=self._class_labels,
-            )
-            certificates = replace(certificates, asked=questions, threat=asked)
-            _LOG.info("%d certificates by p_A, %d abstain", len(certificates), certificates.abstained.sum())
-            if jointly is not None:
-                collective = Collective(jointly, votes, bounds.labels, alpha, matrices_of(self.classifier))
-                certificates = replace(certificates, collective=collective)
-            if not weighed:
-                return certificates
+            certificates = certify_rows(bounds, prepared, self._class_labels)
             # Weigh where the flips fell.
-            with progress_bar("evidence", len(rows), shown=run.progress) as advance:
-                return with_evidence(
-                    certificates,
-                    job,
-                    alpha=alpha,
-                    most=max_own,
-                    max_flips=max_flips,
-                    store=store,
-                    executor=run.executor,
-                    advance=advance,
-                )
+            return weigh(certificates, prepared, store) if weighed else certificates
 
     def predict(
         self,
@@ -304,40 +244,52 @@ def draw_votes(
     return votes
 
 
-def plan_of(samples: object, selection_samples: int | None) -> Plan:
-    """A plan as given; a number of votes is a plan that draws them all."""
-    if isinstance(samples, Plan):
-        if selection_samples is not None:
-            hint = "The plan says how many selection votes there are."
-            raise InvalidParameterError("selection_samples", "be left out beside a plan", selection_samples, hint)
-        return samples
-    n = whole_number("samples", samples, 1)
-    select = default_selection(n) if selection_samples is None else selection_samples
-    return FixedPlan(Wanted(whole_number("selection_samples", select, 1), n))
+def bound_votes(votes: Votes, prepared: Preparation) -> Bounds:
+    """Bounds on class probabilities at a number of votes that was fixed, or at any time where votes may stop.
 
-
-def possible_evidence(problem: Problem, wanted: Evidence | None) -> Evidence | None:
-    """The evidence that is wanted, if any object can have some: otherwise none takes a share of alpha.
-
-    Warns, before the first vote, of objects that have none.
+    The latter also where the first look was the last.
     """
-    if wanted is None or not (sentence := evidence_left_out(problem)):
-        return wanted
-    if wanted.collective:
-        raise InvalidParameterError("collective", "be left out for such objects", sentence)
-    warnings.warn(sentence, StarcertWarning, stacklevel=4)
-    return None if all(problem.without_evidence) else wanted
+    alpha = float(prepared.shares.counts * prepared.together)  # of all certificates that share it
+    if prepared.stops:
+        return anytime_bounds(replace(votes, history="stopped"), alpha=alpha, family_size=prepared.together)
+    return clopper_pearson(votes, alpha=alpha, family=prepared.family)
 
 
-def evidence_left_out(problem: Problem) -> str:
-    """Says which objects evidence is left out for, and why; "" if for none."""
-    reasons = list(filter(None, problem.without_evidence))
-    if not reasons:
-        return ""
-    if len(reasons) == len(problem):
-        rest = "Certificates rest on the counts of votes alone, which have all of alpha."
-    else:
-        rest = (
-            "Their certificates rest on the counts of votes alone, with the share of alpha that these have elsewhere."
+def certify_rows(bounds: Bounds, prepared: Preparation, classes: Sequence[Hashable] | None) -> Certificates:
+    """What the bounds prove about each object or target: certificates by p_A."""
+    problem, votes = prepared.problem, bounds.votes
+    assert votes is not None
+    rows = votes.objects.tolist()
+    found = certify(
+        bounds,
+        problem.noise,
+        max_radius=prepared.limits,
+        capacity=[problem.capacities[graph] for graph in rows],
+        anchored=[problem.sites[graph].reason for graph in rows],
+        nodes=prepared.run.job.target_nodes,
+        kind=problem.kind,
+        classes=classes,
+    )
+    collective = None
+    if prepared.jointly is not None:
+        matrices = matrices_of(prepared.run.job.classifier)
+        collective = Collective(prepared.jointly, votes, bounds.labels, prepared.alpha, matrices)
+    found = replace(found, asked=prepared.questions, threat=prepared.threat, collective=collective)
+    _LOG.info("%d certificates by p_A, %d abstain", len(found), found.abstained.sum())
+    return found
+
+
+def weigh(certificates: Certificates, prepared: Preparation, store: VoteStore | None) -> Certificates:
+    """The same certificates with what evidence shows beyond p_A."""
+    run = prepared.run
+    with progress_bar("evidence", len(certificates), shown=run.progress) as advance:
+        return with_evidence(
+            certificates,
+            run.job,
+            alpha=prepared.alpha,
+            most=prepared.most_own,
+            max_flips=prepared.max_flips,
+            store=store,
+            executor=run.executor,
+            advance=advance,
         )
-    return f"Evidence is left out for {len(reasons):,} of {len(problem):,} objects ({reasons[0]}). {rest}"

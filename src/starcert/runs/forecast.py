@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from starcert.certificates.metrics import votes_needed
-from starcert.certificates.smoothing import possible_evidence
+from starcert.certificates.preparation import possible_evidence
 from starcert.classifiers.base import named_classes
 from starcert.objects.threats import attackable
 from starcert.objects.threats.attacks import MAX_ATTACKS
