@@ -39,27 +39,17 @@ def test_twenty_thousand_nodes_with_a_tenth_of_all_pairs():
     assert "199,990,000 sites" in said
     assert "20,014,999 edges in a copy" in said
     assert "takes 3.7 GB, and there are 2.0 GB" in said
-    assert "fits, deletions and additions apart: all=0.1/0.01" in said
+    assert "Let the noise add fewer edges" in said
 
 
-def test_what_is_advised_fits_indeed():
-    for free in (GIGABYTE, 10**8, 10**7):
-        said = refusal(sc.Noise(all=0.1), free)
-        delete, add = map(float, said.rpartition("all=")[2].rstrip(".").split("/"))
-        noise = sc.Noise(all=sc.Flip(delete=delete, add=add))
-        check_fits(EVERYTHING.sites(LARGE), noise, name="graph 0", free=free, copy_bytes=nothing_more)
-
-
-def test_whole_matrices_are_counted_and_no_noise_helps_there():
+def test_whole_matrices_are_counted():
     said = refusal(sc.Noise(all=1e-6), GIGABYTE, copy_bytes=lambda nodes, _edges: 5 * nodes**2)
     assert "takes 2.0 GB" in said
-    assert "from_pyg" in said
 
 
 def test_a_device_holds_more_for_each_site():
     noise = sc.Noise(all=0.1)
     assert "takes 1" in refusal(noise, 100 * GIGABYTE, device="torch cuda")
-    assert "all=0.1/0.01" in refusal(noise, 10 * GIGABYTE, device="torch cuda")
 
 
 def test_voting_refuses_before_the_first_vote(monkeypatch):
@@ -67,7 +57,7 @@ def test_voting_refuses_before_the_first_vote(monkeypatch):
     seen = []
     base = sc.classifiers.from_callable(seen.append, on="batch")
     smoothed = sc.SmoothedClassifier(base, sc.Noise(all=0.1))
-    with pytest.raises(StarcertError, match=r"graph 1 do not fit.*all=0\.1/0\.01"):
+    with pytest.raises(StarcertError, match=r"graph 1 do not fit.*fewer edges"):
         smoothed.vote([sc.Graph(3, []), LARGE], samples=100, seed=0)
     assert not seen
 
@@ -75,7 +65,7 @@ def test_voting_refuses_before_the_first_vote(monkeypatch):
 def test_a_networkx_graph_of_so_many_edges_is_refused_with_what_would_fit(monkeypatch):
     monkeypatch.setattr("starcert.classifiers.base.available_bytes", lambda: 4 * GIGABYTE)
     smoothed = sc.SmoothedClassifier(sc.classifiers.from_callable(len), sc.Noise(all=0.05))
-    with pytest.raises(StarcertError, match=r"10,017,499 edges in a copy.*takes 7\.6 GB.*fits.*all=0\.05/0\.01"):
+    with pytest.raises(StarcertError, match=r"10,017,499 edges in a copy.*takes 7\.6 GB.*fewer edges"):
         smoothed.vote([LARGE], samples=100, seed=0)
 
 
@@ -113,10 +103,7 @@ def test_a_pyg_module_on_twenty_thousand_nodes_is_refused_before_it_is_asked(mon
         smoothed.vote([graph], samples=100, seed=0)
     said = str(caught.value)
     assert "10,017,499 edges in a copy. One copy at a time takes 1" in said
-    assert "and there are 8.0 GB. A noise that adds fewer edges fits" in said
-    delete, add = map(float, said.rpartition("all=")[2].rstrip(".").split("/"))
-    noise = sc.Noise(all=sc.Flip(delete=delete, add=add))
-    check_fits(EVERYTHING.sites(graph), noise, name="it", free=8 * GIGABYTE, copy_bytes=base.copy_bytes)
+    assert "and there are 8.0 GB" in said
 
 
 def test_batches_shrink_with_the_width_of_a_module():

@@ -22,7 +22,6 @@ import numpy.typing as npt
 
 from starcert.objects import Sites
 from starcert.objects.binding import acting_laws, clean_values, noise_for_sites
-from starcert.objects.laws import Flip, law_to_text
 from starcert.objects.laws.law import Law
 from starcert.objects.layers import PAIRS
 from starcert.objects.noise import Noise
@@ -349,7 +348,7 @@ def check_fits(sites: Sites, noise: Noise, *, name: str, free: int, device: str 
     if shows_graphs(sites):
         edges = f"this noise leaves {expected_edges(sites, noise):,.0f} edges in a copy"
         reason = f"{n_nodes:,} nodes have {sites.n_sites:,} sites, and {edges}"
-        advice = _advice(sites, noise, free, device, copy_bytes)
+        advice = "Let the noise add fewer edges, such as all=0.1/0.001; or take a smaller graph, or a model on edges."
     raise StarcertError(
         f"The noisy copies of {name} do not fit: {reason}. One copy at a time takes {in_words(needed)}, and there are "
         f"{in_words(free)}. {advice}"
@@ -368,17 +367,3 @@ def _bytes(sites: Sites, noise: Noise, device: str, copy_bytes: CopyBytes) -> fl
     if method is Method.DENSE:
         return SITE_BYTES[are_bits(sites)] * sites.n_sites + seen
     return DEVICE_SITE_BYTES[are_bits(sites)] * sites.n_sites + 8 * n_nodes**2 + seen
-
-
-def _advice(sites: Sites, noise: Noise, free: int, device: str, copy_bytes: CopyBytes) -> str:
-    """The next step: fewer additions, where that is enough."""
-    for digits in range(1, 13):
-        laws = {
-            each: law.adding_at_most(10.0**-digits) if isinstance(law := noise[each], Flip) else law for each in noise
-        }
-        if Noise(laws) != noise and _bytes(sites, Noise(laws), device, copy_bytes) <= free:
-            written = ", ".join(f"{region}={law_to_text(law)}" for region, law in laws.items())
-            return f"A noise that adds fewer edges fits, deletions and additions apart: {written}."
-    if device != "cpu":
-        return "Run it on the CPU."
-    return "No noise makes it fit: take a smaller graph, or a model on edges (from_pyg) if this one takes matrices."

@@ -150,15 +150,12 @@ class DenseBits(SiteSampler):
         _invert(packed, self._ones)
         return PackedDraw(packed, 0, samples)
 
-    def flips(
-        self, stream: WordStream, samples: int, *, only: Positions | None = None, first: int = 0, most: int = 2**62
-    ) -> UInt64s:
+    def flips(self, stream: WordStream, samples: int, *, first: int = 0, most: int = 2**62) -> UInt64s:
         """Which sites flip, packed, shape (sites, ⌈samples / 64⌉). Lanes beyond `samples` are drawn as well.
 
-        With `only`, these sites alone are drawn. All numbers of a site are drawn, but only `most` of them from `first`
-        on are held.
+        All numbers of a site are drawn, but only `most` of them from `first` on are held.
         """
-        width, law = -(-samples // LANES), self._law if only is None else self._law[only]
+        width, law = -(-samples // LANES), self._law
         packed = np.empty((law.size, min(most, width - first)), dtype=np.uint64)
         row = np.empty(width, dtype=np.uint64)
         site = 0

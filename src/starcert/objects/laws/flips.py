@@ -127,10 +127,6 @@ class Flip(Law):
             return f"flips with probability {self.delete:g}"
         return f"an edge is deleted with probability {self.delete:g}, an absent one added with {self.add:g}"
 
-    def adding_at_most(self, add: float) -> Flip:
-        """The law itself if it adds no more than that; otherwise one that does, and deletes as it did."""
-        return self if self.add <= add else Flip(delete=self.delete, add=add, added=self.added)
-
     def __repr__(self) -> str:
         chances = repr(self.delete) if self.symmetric else f"delete={self.delete!r}, add={self.add!r}"
         return f"Flip({chances})" if self.added == "uniform" else f"Flip({chances}, added={self.added!r})"
