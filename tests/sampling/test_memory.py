@@ -7,7 +7,6 @@ import pytest
 import starcert as sc
 from starcert.sampling.sampler import check_fits, expected_edges, fitting_batch
 from starcert.system.errors import StarcertError
-from starcert.system.processes import available_bytes
 
 EVERYTHING = sc.Partition.everything("all")
 LARGE = sc.Graph(20_000, [(i, i + 1) for i in range(19_999)])
@@ -62,13 +61,6 @@ def test_voting_refuses_before_the_first_vote(monkeypatch):
     assert not seen
 
 
-def test_a_networkx_graph_of_so_many_edges_is_refused_with_what_would_fit(monkeypatch):
-    monkeypatch.setattr("starcert.classifiers.base.available_bytes", lambda: 4 * GIGABYTE)
-    smoothed = sc.SmoothedClassifier(sc.classifiers.from_callable(len), sc.Noise(all=0.05))
-    with pytest.raises(StarcertError, match=r"10,017,499 edges in a copy.*takes 7\.6 GB.*fewer edges"):
-        smoothed.vote([LARGE], samples=100, seed=0)
-
-
 def gcn(width: int):
     """A PyG module whose messages have so many columns, as a base classifier."""
     torch = pytest.importorskip("torch")
@@ -93,19 +85,6 @@ def test_the_messages_of_a_pyg_module_are_counted():
     assert narrow.copy_bytes(0, 1000) == 1000 * narrow.copy_bytes(0, 1)
 
 
-def test_a_pyg_module_on_twenty_thousand_nodes_is_refused_before_it_is_asked(monkeypatch):
-    base = gcn(64)
-    monkeypatch.setattr("starcert.classifiers.torch.module.available_bytes", lambda: 8 * GIGABYTE)
-    monkeypatch.setattr(base, "classify", lambda _graphs: pytest.fail("it was asked"))
-    graph = sc.Graph(20_000, LARGE.edges, node_data={"x": np.zeros(20_000, dtype=np.int64)})
-    smoothed = sc.SmoothedClassifier(base, sc.Noise(all=0.05))
-    with pytest.raises(StarcertError) as caught:
-        smoothed.vote([graph], samples=100, seed=0)
-    said = str(caught.value)
-    assert "10,017,499 edges in a copy. One copy at a time takes 1" in said
-    assert "and there are 8.0 GB" in said
-
-
 def test_batches_shrink_with_the_width_of_a_module():
     graph = sc.Graph(1000, [(0, 1)])
     sites, noise = EVERYTHING.sites(graph), sc.Noise(all=0.1)
@@ -123,10 +102,6 @@ def test_where_memory_is_not_known_nothing_is_refused(monkeypatch):
     base = sc.classifiers.from_callable(lambda batch: np.zeros(len(batch)), on="batch")
     votes = sc.SmoothedClassifier(base, sc.Noise(all=0.1)).vote([sc.Graph(3, [])], samples=10, seed=0)
     assert votes.counts.tolist() == [[10, 0]]
-
-
-def test_memory_is_known_here():
-    assert 0 < available_bytes() < 2**50
 
 
 def test_batches_shrink_where_noise_adds_many_edges():
