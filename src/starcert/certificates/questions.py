@@ -18,7 +18,8 @@ from starcert.math.frontier import levels_below, levels_of
 from starcert.math.listed import AttackList, LevelAttacks, group_attacks
 from starcert.objects.noise import Noise
 from starcert.objects.sites import Sites
-from starcert.objects.threats import MAX_ATTACKS, Attacks, Threat, attackable, by_level
+from starcert.objects.threats import MAX_ATTACKS, Attacks, Threat, attackable
+from starcert.objects.threats.attacks import levels_of_attacks
 from starcert.objects.threats.base import refuse_many
 from starcert.objects.threats.sets import SiteThreat
 from starcert.objects.threats.text import THREATS
@@ -43,13 +44,14 @@ class Question:
         seen = attackable(sites, noise)
         threat = checked_threat(threat, seen, noise)
         found = [list_attacks(threat, seen, size) for size in range(1, threat.most + 1)]
-        levels = tuple(frozenset(by_level(each, sites, noise)) for each in found)
+        levels = tuple(frozenset(levels_of_attacks(each, sites, noise)) for each in found)
         return cls(threat, levels, tuple(map(len, found)), [each.numbers(seen) for each in found])
 
     def parts(self, axes: Sequence[AttackAxis]) -> list[list[LevelAttacks]]:
         """The attacks of each size by level, on the axes of the object: made once for all of its targets."""
         found = _parts_of(self)
-        found += [group_attacks(axes, blocks) for blocks in self.attacks[len(found) :]]
+        if len(found) < len(self.attacks):
+            found[:] = [group_attacks(axes, blocks) for blocks in self.attacks]  # at once: another thread may do it too
         return found
 
     @cached_property

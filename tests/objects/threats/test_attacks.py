@@ -6,6 +6,7 @@ import threat_worlds as worlds
 
 import starcert as sc
 from starcert.math.attacked_sites import number_attack
+from starcert.math.listed import group_attacks
 from starcert.objects import Layer, Sites
 from starcert.objects.binding import axes_of
 from starcert.objects.threats import (
@@ -21,7 +22,6 @@ from starcert.objects.threats import (
     Rewire,
     Swap,
     after,
-    by_level,
 )
 from starcert.system.errors import InvalidParameterError
 
@@ -136,12 +136,14 @@ def test_attacks_are_divided_by_level():
     threat = Rewire(1) | AnyFlips(2)
     for clean in world.objects[::3]:
         sites, attacks = world.sites(clean), threat.attacks(world.sites(clean), 2)
-        divided = by_level(attacks, sites, world.noise)
-        assert set(divided) == threat.levels(sites, world.noise, 2)
-        assert list(Attacks.of(divided.values())) == list(attacks)
-        for level, rows in divided.items():
-            for attack in Attacks.of([rows]):
-                assert worlds.level_of(world, clean, worlds.after(clean, *attack)) == level
+        axes = axes_of(sites, world.noise)
+        parts = group_attacks(axes, attacks.numbers(sites))
+        assert {part.level for part in parts} == threat.levels(sites, world.noise, 2)
+        divided = {part.attack(axes, row): part.level for part in parts for row in range(len(part.rows))}
+        assert len(divided) == sum(len(part.rows) for part in parts) == len(attacks)
+        for attack in attacks:
+            (number,) = map(tuple, Attacks.from_lists([attack]).numbers(sites)[0].tolist())
+            assert divided[number] == worlds.level_of(world, clean, worlds.after(clean, *attack))
 
 
 def test_objects_of_other_kinds_have_no_steps():

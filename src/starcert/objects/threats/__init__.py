@@ -10,7 +10,7 @@ Certificates look at the radii of `AnyFlips` and `Box`, and at the lists of atta
 threat of its text: "rewire:1", "box:3,45 & flips:2". A threat of your own is a subclass of `Threat`, see there.
 """
 
-from starcert.objects.threats.attacks import MAX_ATTACKS, Attacks, after, attackable, by_level
+from starcert.objects.threats.attacks import MAX_ATTACKS, Attacks, after, attackable
 from starcert.objects.threats.base import Both, Either, Then, Threat, UnfitError
 from starcert.objects.threats.edges import Controlled, LocalBudget, Rewire, Swap, Where
 from starcert.objects.threats.flips import Additions, AnyFlips, Box, Changes, Deletions
@@ -20,5 +20,5 @@ from starcert.objects.threats.valence import Valence
 
 __all__ = ["MAX_ATTACKS", "THREATS", "Additions", "AnyFlips", "Attacks", "Both", "Box", "Changes", "Controlled",
            "DeleteNode", "Deletions", "Either", "InjectNode", "LocalBudget", "Rewire", "Swap", "Then",
-           "Threat", "UnfitError", "Valence", "Where", "after", "attackable", "by_level", "injected_nodes",
+           "Threat", "UnfitError", "Valence", "Where", "after", "attackable", "injected_nodes",
            "read_threat", "threat_of", "with_spare_nodes"]  # fmt: skip

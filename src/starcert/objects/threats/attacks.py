@@ -7,6 +7,7 @@ ascending order are ordered by site. An attack is a row of changes, at most one 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
@@ -33,10 +34,11 @@ Rows: TypeAlias = Indices
 """Changes of sites, 256 · position + new value; or rows of them."""
 
 
-class SiteLookup:
-    """What is known of any sites of an object by their positions: regions, how many values, and nodes of pairs."""
+class Ground:
+    """What an attacker finds: the value of every site; by positions also regions, alphabets, and the nodes of pairs."""
 
     def __init__(self, sites: Sites) -> None:
+        self.values = clean_values(sites)
         self.n_sites, self._blocks, self._offsets = sites.n_sites, sites.blocks, np.array(sites.offsets)
         self._alphabets = np.array([layer.alphabet for layer in sites.layers], dtype=np.int64)
 
@@ -67,13 +69,6 @@ class SiteLookup:
         return self.ends(np.arange(self.n_sites))
 
 
-class Ground(NamedTuple):
-    """What an attacker finds: for every site its value, and where it is."""
-
-    values: Values
-    places: SiteLookup
-
-
 class Moves(NamedTuple):
     """Changes of one site each, ascending: where each is, what it changes, and into what."""
 
@@ -91,19 +86,19 @@ class Moves(NamedTuple):
     @classmethod
     def of(cls, sites: Sites, reach: Indices | None = None) -> Moves:
         """Every change of one site, or of one of those at these positions; refused where these are too many."""
-        values, places = ground_of(sites)
+        ground = ground_of(sites)
         check_reach(sites.n_sites if reach is None else len(reach))
-        u, v = places.all_ends if reach is None else places.ends(reach)
+        u, v = ground.all_ends if reach is None else ground.ends(reach)
         reach = np.arange(sites.n_sites) if reach is None else reach
-        alphabets = places.alphabets(reach)
+        alphabets = ground.alphabets(reach)
         of = np.repeat(np.arange(len(reach)), alphabets - 1)
         rank = np.arange(len(of)) - np.repeat(np.cumsum(alphabets - 1) - alphabets + 1, alphabets - 1)
         site, u, v = reach[of], u[of], v[of]
-        before = values[site]
+        before = ground.values[site]
         new, edge = rank + (rank >= before), u >= 0
         binary = edge | (alphabets[of] == 2)
         deletes, adds = binary & (new == 0), binary & (before == 0)
-        return cls(VALUES * site + new, site, before, new, places.regions(site), u, v, edge, deletes, adds)
+        return cls(VALUES * site + new, site, before, new, ground.regions(site), u, v, edge, deletes, adds)
 
     def where(self, chosen: Mask | Indices) -> Moves:
         """Some of them, in this order."""
@@ -116,7 +111,7 @@ _grounds: WeakKeyDictionary[Sites, Ground] = WeakKeyDictionary()
 def ground_of(sites: Sites) -> Ground:
     """What an attacker finds at these sites, computed once."""
     if sites not in _grounds:
-        _grounds[sites] = Ground(clean_values(sites), SiteLookup(sites))
+        _grounds[sites] = Ground(sites)
     return _grounds[sites]
 
 
@@ -253,7 +248,7 @@ class Attacks:
             positions, values = np.divmod(block, VALUES)
             fine = (positions >= 0) & (positions < sites.n_sites)
             here = np.where(fine, positions, 0)
-            fine &= (values < ground.places.alphabets(here)) & (values != ground.values[here])
+            fine &= (values < ground.alphabets(here)) & (values != ground.values[here])
             fine[:, 1:] &= np.diff(positions, axis=1) > 0
             if not fine.all():
                 row = int(np.flatnonzero(~fine.all(axis=1))[0])
@@ -302,11 +297,11 @@ def after(sites: Sites, attack: Rows) -> Sites:
         [[0, 1], [1, 2]]
     """
     positions, new = np.divmod(attack, VALUES)
-    ground = ground_of(sites)
-    values = ground.values.copy()
-    values[positions] = new
-    attacked = sites.of_other(kind_of(sites.clean).with_values(sites, values))
-    _grounds[attacked] = ground._replace(values=values)
+    ground = copy(ground_of(sites))  # only values differ there
+    ground.values = ground.values.copy()
+    ground.values[positions] = new
+    attacked = sites.of_other(kind_of(sites.clean).with_values(sites, ground.values))
+    _grounds[attacked] = ground
     return attacked
 
 
@@ -332,41 +327,31 @@ def attackable(sites: Sites, noise: Noise) -> Sites:
     return sites.of_other(kind_of(sites.clean).with_values(sites, ground_of(sites).values, typed=False))
 
 
-def by_level(attacks: Attacks, sites: Sites, noise: Noise) -> dict[tuple[int, ...], Rows]:
-    """Attacks at `attackable` sites by their level, how many changes each axis of the noise counts; in their order.
+def levels_of_attacks(attacks: Attacks, sites: Sites, noise: Noise) -> set[tuple[int, ...]]:
+    """The levels of attacks at `attackable` sites: how many changes each axis of the noise counts.
 
     Example:
         >>> from starcert.objects import Graph
         >>> from starcert.objects.laws import Flip
-        >>> from starcert.objects.threats import AnyFlips
         >>> sites = Sites.everything(Graph(3, [(0, 1)]), "all")
-        >>> found = by_level(AnyFlips(1).attacks(sites, 1), sites, Noise(all=Flip(delete=0.1, add=0.01)))
-        >>> {level: len(attacks) for level, attacks in found.items()}
-        {(1, 0): 1, (0, 1): 2}
+        >>> attacks = Attacks.from_lists([[(0, 0)], [(1, 1), (2, 1)]])
+        >>> sorted(levels_of_attacks(attacks, sites, Noise(all=Flip(delete=0.1, add=0.01))))
+        [(0, 2), (1, 0)]
     """
-    found = dict[tuple[int, ...], Rows]()
-    for block in attacks.check(attackable(sites, noise)).blocks:
-        axes = np.sort(axis_of_each(block, sites, noise), axis=1)
-        numbers = row_numbers(axes)
-        for number in np.unique(numbers):
-            here = numbers == number
-            level = np.bincount(axes[here.argmax()], minlength=len(noise.axes))
-            found[tuple(level.tolist())] = block[here]
-    return found
-
-
-def axis_of_each(changes: Rows, sites: Sites, noise: Noise) -> Indices:
-    """The number of the axis that counts each change at `attackable` sites; refused if none does."""
-    bound, ground = noise_for_sites(noise, [sites]), ground_of(attackable(sites, noise))
-    width = max(bound[region].alphabet for region in bound)
-    table = np.full((len(sites.regions), width, width), -1, dtype=np.int64)
+    bound, seen = noise_for_sites(noise, [sites]), attackable(sites, noise)
+    width, ground = max(bound[region].alphabet for region in bound), ground_of(seen)
+    axis_of = np.full((len(sites.regions), width, width), -1, dtype=np.int64)
     every = [(region, moves) for region in bound for moves in bound[region].moves]
     for axis, (region, moves) in enumerate(every):
         for before, then in moves:
-            table[sites.regions.index(region), before, then] = axis
-    positions, values = np.divmod(changes, VALUES)
-    axes: Indices = table[ground.places.regions(positions), ground.values[positions], values]
-    if (axes < 0).any():
-        requirement, hint = "have an axis for every change that the threat makes", "Choose a law with such moves."
-        raise InvalidParameterError("noise", requirement, "changes on no axis", hint)
-    return axes
+            axis_of[sites.regions.index(region), before, then] = axis
+    found = set[tuple[int, ...]]()
+    for block in attacks.check(seen).blocks:
+        positions, values = np.divmod(block, VALUES)
+        axes = np.sort(axis_of[ground.regions(positions), ground.values[positions], values], axis=1)
+        if (axes < 0).any():
+            requirement, hint = "have an axis for every change that the threat makes", "Choose a law with such moves."
+            raise InvalidParameterError("noise", requirement, "changes on no axis", hint)
+        different = axes[np.unique(row_numbers(axes), return_index=True)[1]]
+        found.update(tuple(np.bincount(row, minlength=len(every)).tolist()) for row in different)
+    return found

@@ -24,8 +24,8 @@ from starcert.objects.threats.attacks import (
     Rows,
     after,
     attackable,
-    by_level,
     ground_of,
+    levels_of_attacks,
     net_changes,
 )
 from starcert.system.errors import InvalidParameterError, whole_number
@@ -166,7 +166,7 @@ class Threat:
 
     def levels(self, sites: Sites, noise: Noise, size: int) -> set[tuple[int, ...]]:
         """The flips by axis of all attacks of this size, in the order of `noise.axes`: levels that contain them."""
-        return set(by_level(self.attacks(attackable(sites, noise), size), sites, noise))
+        return levels_of_attacks(self.attacks(attackable(sites, noise), size), sites, noise)
 
     @property
     def reverse(self) -> Threat | None:

@@ -202,9 +202,9 @@ def edges_of(sites: Sites) -> tuple[Indices, Indices, Indices, Indices]:
 
     Sources and targets of arcs have different numbers.
     """
-    values, places = ground_of(sites)
-    u, v = places.all_ends
-    present, absent = (np.flatnonzero((u >= 0) & here) for here in (values > 0, values == 0))
+    ground = ground_of(sites)
+    u, v = ground.all_ends
+    present, absent = (np.flatnonzero((u >= 0) & here) for here in (ground.values > 0, ground.values == 0))
     return present, absent, u, v + (sites.graph.n_nodes if sites.graph.directed else 0)
 
 

@@ -44,9 +44,9 @@ class DeleteNode(Threat):
 
     @override
     def steps(self, sites: Sites) -> Attacks:
-        values, places = ground_of(sites)
-        present = np.flatnonzero(values)
-        u, v = places.ends(present)
+        ground = ground_of(sites)
+        present = np.flatnonzero(ground.values)
+        u, v = ground.ends(present)
         present, u, v = present[u >= 0], u[u >= 0], v[u >= 0]
         return Attacks.of(VALUES * present[None, (u == node) | (v == node)] for node in np.union1d(u, v))
 
