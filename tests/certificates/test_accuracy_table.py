@@ -48,3 +48,19 @@ def test_a_notebook_and_a_frame_show_it():
     table = FOUND.accuracy_table([0, 0, 0])
     assert "<td>66.6%</td>" in table._repr_html_()
     assert list(table.to_frame().columns) == ["attacks", "graphs", "right", "by p_A"]
+
+
+def test_a_plain_model_has_the_same_table():
+    base = sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 2), n_classes=2)
+    found = sc.ExactClassifier(base).certify([sc.Graph(4, [(0, 1), (1, 2)]), sc.Graph(4, [])], threat="flips:2")
+    table = found.accuracy_table([0, 0])
+    assert [tuple(row.values()) for row in table.rows] == [
+        ("no attack", 2, 1.0, 1.0, 0.0, 0.0),
+        ("any 1 flip", 2, 1.0, 0.5, 0.5, 0.0),
+        ("any 2 flips", 2, 1.0, 0.5, 0.5, 0.0),
+    ]
+    assert list(table.rows[0]) == ["attacks", "graphs", "right", "certified", "broken", "open"]
+    assert table.caption == "Right and certified. The majority class has 100.0%. Nothing is left to chance."
+    assert found.structure_gain([0, 0], [1, 0], threat="flips:2").gain == 0
+    voted = sc.HashedVotes(base, groups=3).certify([sc.Graph(4, [])], threat="flips:1")
+    assert voted.to_latex().splitlines()[6].startswith("any 1 flip & 1 & 100.0")

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from starcert.certificates.answers import majority_share
-from starcert.certificates.certify import Certificates
 from starcert.certificates.gains import NO_ATTACK, box_in_words
-from starcert.certificates.outcomes import Labels, SizeCounts
+from starcert.certificates.outcomes import Labels, Results, SizeCounts
 from starcert.certificates.unknown import in_words
 from starcert.objects.noise import RadiusLike
 from starcert.objects.threats import Box, Threat
@@ -50,31 +49,30 @@ class AccuracyTable:
     @classmethod
     def of(
         cls,
-        certificates: Certificates,
+        results: Results,
         labels: Labels | None = None,
         *,
         threat: Threat | str | None = None,
         radii: Sequence[RadiusLike] = (),
     ) -> AccuracyTable:
-        """The table of certificates.
+        """The table of certificates, by whichever method.
 
         Args:
-            certificates: the certificates.
+            results: the certificates.
             labels: the true classes; without them shares are of all that are answered.
             threat: any flips, such as "flips:3", or the threat that was asked about: by default that one, or two flips.
             radii: further rows, each a radius by axis or in the order of the axes.
         """
-        weighed = certificates.verdicts is not None
-        truth = None if labels is None else certificates.truth(labels).tolist()
-        outcomes = certificates.outcomes(threat)
+        truth = None if labels is None else results.truth(labels).tolist()
+        outcomes = results.outcomes(threat)
         found = [outcomes.counts_at(0, truth)._replace(label=NO_ATTACK), *outcomes.counts(truth)]
-        boxes = [certificates.outcomes(Box(radius)) for radius in radii]
+        boxes = [results.outcomes(Box(radius)) for radius in radii]
         found += [each.counts_at(each.threat.most, truth)._replace(label=box_in_words(each.threat)) for each in boxes]
-        word = certificates.kind.word if certificates.nodes is None else "node"
-        heads = f"{word}s", "answered" if labels is None else "right"
+        columns = {"by_votes": outcomes.by_p_A is not None, "weighed": results.weighed}
+        heads = f"{results.word}s", "answered" if labels is None else "right"
         notes = in_words((each.label, each.n_certified is not None, each.why) for each in found)
-        caption = " ".join([_caption(certificates, labels), *notes])
-        return cls(tuple(_row(each, heads, weighed) for each in found), caption)
+        caption = " ".join([_caption(results, labels), *notes])
+        return cls(tuple(_row(each, heads, **columns) for each in found), caption)
 
     def to_frame(self) -> pd.DataFrame:
         """The rows as a pandas DataFrame, shares from 0 to 1."""
@@ -108,23 +106,26 @@ def latex(text: str) -> str:
     return "".join("$p_A$" if each == "p_A" else "".join(_LATEX.get(sign, sign) for sign in each) for each in pieces)
 
 
-def _row(found: SizeCounts, heads: tuple[str, str], weighed: bool) -> dict[str, object]:
+def _row(found: SizeCounts, heads: tuple[str, str], *, by_votes: bool, weighed: bool) -> dict[str, object]:
     share = found.share
     row: dict[str, object] = {"attacks": found.label, heads[0]: found.n_graphs, heads[1]: share(found.n_right)}
-    row["by p_A"] = share(found.n_by_p_A)
+    if by_votes:
+        row["by p_A"] = share(found.n_by_p_A)
     if weighed:
-        row |= {"with evidence": share(found.n_certified), "broken": share(found.n_broken), "open": share(found.n_open)}
+        certified = "with evidence" if by_votes else "certified"
+        row |= {certified: share(found.n_certified), "broken": share(found.n_broken), "open": share(found.n_open)}
     return row
 
 
-def _caption(certificates: Certificates, labels: Labels | None) -> str:
+def _caption(results: Results, labels: Labels | None) -> str:
     found = "Right and certified." if labels is not None else "Answered and certified (no class is known)."
     if labels is not None:
-        truth = [label for label in certificates.truth(labels).tolist() if label is not None]
+        truth = [label for label in results.truth(labels).tolist() if label is not None]
         found += f" The majority class has {_percent(majority_share(truth))}%." if truth else ""
-    alpha = certificates.alpha
-    found += "" if alpha is None else f" {fails_at_most(alpha, certificates.bounds.family_size)}"
-    return f"{found} Regions are anchored." if any(certificates.anchored) else found
+    if results.alpha is not None:
+        chance = fails_at_most(results.alpha, results.together) if results.alpha else "Nothing is left to chance."
+        found += f" {chance}"
+    return f"{found} Regions are anchored." if any(results.anchored) else found
 
 
 def _percent(share: float | None) -> str:

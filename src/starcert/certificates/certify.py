@@ -19,7 +19,6 @@ from typing_extensions import override
 from starcert.certificates.certificate import Certificate, Limits, Verdicts, in_box, margin_of
 from starcert.certificates.collective import Collective, CollectiveClaim
 from starcert.certificates.outcomes import Outcomes, Results, known, share_of
-from starcert.certificates.paired import StructureGain
 from starcert.certificates.questions import Question
 from starcert.certificates.sentences import cells_of
 from starcert.certificates.slack import slacks_of
@@ -38,7 +37,6 @@ from starcert.system.output import as_frame
 if TYPE_CHECKING:
     import pandas as pd
 
-    from starcert.certificates.accuracy_table import AccuracyTable
     from starcert.certificates.outcomes import Labels
 
 Radii: TypeAlias = tuple[tuple[float, ...], ...]
@@ -72,19 +70,20 @@ class Certificates(Results, Sequence[Certificate]):
 
     def __repr__(self) -> str:
         threat = f", threat={str(self.asked[0].threat)!r}" if self.asked else ""
-        number = f"{len(self)} {self._what}{'s' * (len(self) != 1)}"
+        number = f"{len(self)} {self.word}{'s' * (len(self) != 1)}"
         return f"Certificates({number}, {self.noise!r}, alpha={self.alpha}{threat})"
 
     def _repr_html_(self) -> str:
         rows = [
-            {self._what: name, **cells_of(one)}
+            {self.word: name, **cells_of(one)}
             for name, one in zip(self.names[:MAX_SHOWN], self[:MAX_SHOWN], strict=True)
         ]
         more = f", the first {MAX_SHOWN}" if len(self) > MAX_SHOWN else ""
         return html_table(rows, caption=f"{self!r}{more}")
 
     @property
-    def _what(self) -> str:
+    @override
+    def word(self) -> str:
         return self.kind.word if self.nodes is None else "node"
 
     @overload
@@ -192,6 +191,16 @@ class Certificates(Results, Sequence[Certificate]):
     def audit(self) -> Audit | None:
         """How many copies were classified again, to see that answers do not depend on the batch; None: not known."""
         return None if self.votes is None else self.votes.audit
+
+    @property
+    @override
+    def together(self) -> int:
+        return self.bounds.family_size
+
+    @property
+    @override
+    def weighed(self) -> bool:
+        return self.verdicts is not None
 
     @property
     def by_p_A(self) -> Certificates:  # noqa: N802  (the paper's p_A)
@@ -305,12 +314,6 @@ class Certificates(Results, Sequence[Certificate]):
             return super().certified_accuracy(labels, at)
         return share_of(self.certified(at) & self.right(labels), known(self.truth(labels).tolist()))
 
-    def structure_gain(self, labels: npt.ArrayLike, blind: npt.ArrayLike, **at: Any) -> StructureGain:  # noqa: ANN401
-        """How much more is right and certified than a blind model has right: see `metrics.structure_gain`."""
-        from starcert.certificates.gains import structure_gain  # noqa: PLC0415
-
-        return structure_gain(self, labels, blind, **at)
-
     def rows(self, labels: Labels | None = None, **about: Any) -> list[dict[str, object]]:  # noqa: ANN401  (as there)
         """One row for each certificate, as in `results.csv`: see `result_rows.result_rows`, which takes the same.
 
@@ -328,16 +331,6 @@ class Certificates(Results, Sequence[Certificate]):
     def to_frame(self, labels: Labels | None = None, **about: Any) -> pd.DataFrame:  # noqa: ANN401  (as in `rows`)
         """The `rows` as a pandas DataFrame: the columns of `results.csv`, radii as tuples."""
         return as_frame(self.rows(labels, **about))
-
-    def accuracy_table(self, labels: Labels | None = None, **at: Any) -> AccuracyTable:  # noqa: ANN401  (as there)
-        """How many are right and certified, with and without attack: see `accuracy_table.AccuracyTable.of`."""
-        from starcert.certificates.accuracy_table import AccuracyTable  # noqa: PLC0415  (which imports this module)
-
-        return AccuracyTable.of(self, labels, **at)
-
-    def to_latex(self, labels: Labels | None = None, **at: Any) -> str:  # noqa: ANN401  (as in `accuracy_table`)
-        """The `accuracy_table` for a paper: LaTeX, with the rules of the package booktabs."""
-        return self.accuracy_table(labels, **at).to_latex()
 
 
 def certify(

@@ -28,6 +28,10 @@ from starcert.objects import TargetNodes
 from starcert.objects.threats import Threat
 from starcert.system.errors import InvalidParameterError, whole_number
 
+if TYPE_CHECKING:
+    from starcert.certificates.accuracy_table import AccuracyTable
+    from starcert.certificates.paired import StructureGain
+
 MAX_STEPS = 6
 TOO_FAR = "beyond the radii that were looked at"
 
@@ -237,6 +241,29 @@ class Results:
         def nodes(self) -> TargetNodes | None:
             """The node of each row, where the nodes of graphs are classified."""
 
+        @property
+        def alpha(self) -> float | None:
+            """The probability that anything that a row says is false; None: nothing is left to chance, or not known."""
+
+        @property
+        def anchored(self) -> Sequence[str]:
+            """Why what rows or objects say is anchored; "" where it is not."""
+
+    @property
+    def word(self) -> str:
+        """What a row is about."""
+        return "graph" if self.nodes is None else "node"
+
+    @property
+    def together(self) -> int:
+        """How many rows share alpha; 1: it is that of each."""
+        return 1
+
+    @property
+    def weighed(self) -> bool:
+        """Whether anything is known beyond p_A: rows may be broken then."""
+        return True
+
     @property
     def abstained(self) -> Mask:
         """For which rows no answer is given."""
@@ -290,6 +317,22 @@ class Results:
             [('any 1 flip', 1, 0), ('any 2 flips', 0, 1)]
         """
         return self.outcomes(threat).counts(None if labels is None else self.truth(labels).tolist())
+
+    def structure_gain(self, labels: Labels, blind: Labels, **at: Any) -> StructureGain:  # noqa: ANN401  (as there)
+        """How much more is right and certified than a blind model has right: see `gains.structure_gain`."""
+        from starcert.certificates.gains import structure_gain  # noqa: PLC0415  (which imports this module)
+
+        return structure_gain(self, labels, blind, **at)
+
+    def accuracy_table(self, labels: Labels | None = None, **at: Any) -> AccuracyTable:  # noqa: ANN401  (as there)
+        """How many are right and certified, with and without attack: see `accuracy_table.AccuracyTable.of`."""
+        from starcert.certificates.accuracy_table import AccuracyTable  # noqa: PLC0415  (which imports this module)
+
+        return AccuracyTable.of(self, labels, **at)
+
+    def to_latex(self, labels: Labels | None = None, **at: Any) -> str:  # noqa: ANN401  (as in `accuracy_table`)
+        """The `accuracy_table` for a paper: LaTeX, with the rules of the package booktabs."""
+        return self.accuracy_table(labels, **at).to_latex()
 
 
 def size_steps(most: int) -> list[int]:
