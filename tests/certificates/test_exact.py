@@ -232,6 +232,23 @@ def test_a_larger_budget_goes_on_and_a_smaller_one_claims_less(tmp_path):
         exact.certify(graphs, threat="flips:2", store=store)
 
 
+def test_a_file_of_other_attacks_is_refused_even_if_the_threat_has_the_same_text(tmp_path):
+    """Otherwise attacks that were never tried would count as harmless."""
+    graph, store = sc.Graph(5, [(0, 1)]), tmp_path / "tried.json"
+    exact = sc.ExactClassifier(sc.classifiers.from_callable(lambda g: int(g.has_edge(2, 3)), n_classes=2))
+    first, second = (sc.threats.Where(lambda frame, u, v, at=at: u == at, 1, name="near") for at in (0, 2))
+    assert str(first) == str(second)
+    assert exact.certify([graph], threat=first, store=store)[0].certified_size == 1
+    assert exact.certify([graph], threat=second)[0].certified_size == 0
+    with pytest.raises(StoreSettingsError, match="attacks: "):
+        exact.certify([graph], threat=second, store=store)
+    whole = json.loads(store.read_text())
+    del whole["about"]["attacks"]  # as version 0.2.0 wrote it
+    store.write_text(json.dumps(whole))
+    with pytest.raises(StoreSettingsError, match="attacks: None"):
+        exact.certify([graph], threat=first, store=store)
+
+
 @dataclass(frozen=True)
 class MissesOne(sc.threats.AnyFlips):
     """Any flips, but one of its attacks is not on the list."""

@@ -106,7 +106,7 @@ class ExactClassifier:
             )
         job = Job.of(self.base, problem, 0, None, batch_size)
         trial, nodes = Trial(job, asked, most), job.target_nodes
-        file = None if store is None else progress_file(Path(store), job, trial.attacks_on(0).threat)
+        file = None if store is None else progress_file(Path(store), trial)
         title, shown = (progress, None) if isinstance(progress, str) else ("attacks", progress)
         try:
             with progress_bar(title, max(1, sum(trial.limits)), shown=shown) as advance:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from hashlib import blake2b
@@ -19,7 +19,7 @@ from starcert.math.listed import AttackList, LevelAttacks, group_attacks
 from starcert.objects.noise import Noise
 from starcert.objects.sites import Sites
 from starcert.objects.threats import MAX_ATTACKS, Attacks, Threat, attackable
-from starcert.objects.threats.attacks import levels_of_attacks
+from starcert.objects.threats.attacks import Rows, levels_of_attacks
 from starcert.objects.threats.base import refuse_many
 from starcert.objects.threats.sets import SiteThreat
 from starcert.objects.threats.text import THREATS
@@ -63,13 +63,7 @@ class Question:
     @cached_property
     def digest(self) -> str:
         """What stands for the listed attacks: others have another one."""
-        digest = blake2b(digest_size=12)
-        for blocks in self.attacks:
-            digest.update(b"size")
-            for block in blocks:
-                digest.update(b"%d x %d," % block.shape)
-                digest.update(block.astype("<i8").tobytes())
-        return digest.hexdigest()
+        return _digest_of(self.attacks)
 
     def certified_by(self, harmless: Callable[[Level], bool]) -> int:
         """The largest size up to which all attacks lie on levels that are harmless."""
@@ -79,6 +73,16 @@ class Question:
     def size_of(self, threat: Threat) -> int | None:
         """The size at which another threat is part of this one: the same threat with fewer units; None: it is not."""
         return size_within(self.threat, threat)
+
+
+def _digest_of(sizes: Iterable[Iterable[Rows]]) -> str:
+    digest = blake2b(digest_size=12)
+    for blocks in sizes:
+        digest.update(b"size")
+        for block in blocks:
+            digest.update(b"%d x %d," % block.shape)
+            digest.update(block.astype("<i8").tobytes())
+    return digest.hexdigest()
 
 
 @lru_cache(maxsize=1)  # the targets of an object follow one another; lists of several objects take much memory
@@ -164,6 +168,13 @@ class OrderedAttacks:
     def ends(self) -> tuple[int, ...]:
         """How many attacks of at most each size there are: the attacks of a size end there."""
         return tuple(accumulate(self.counts))
+
+    @cached_property
+    def digest(self) -> str:
+        """What stands for the attacks and their numbers: others have another one."""
+        if self._sets is not None:
+            return _digest_of([[self._sets.changes[:, None]]])
+        return _digest_of(each.blocks for each in self._listed)
 
     def run(self, start: int, stop: int) -> Attacks:
         """The attacks from number `start` to before `stop`."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from functools import lru_cache
 from hashlib import blake2b
@@ -134,8 +134,8 @@ class Tried:
 class ProgressFile:
     """Where a run keeps what it has tried: written whole every few seconds, continued by the same run.
 
-    It names the classifier, the objects and the threat, and refuses others. How many attacks are tried at most is not
-    part of that: a run with a larger budget goes on where a smaller one has ended.
+    It names the classifier, the objects, the threat and its attacks, and refuses others. How many attacks are tried at
+    most is not part of that: a run with a larger budget goes on where a smaller one has ended.
     """
 
     def __init__(self, path: Path, about: dict[str, object]) -> None:
@@ -173,16 +173,21 @@ class ProgressFile:
             self._saved = time.monotonic()
 
 
-def progress_file(path: Path, job: Job, threat: Threat) -> ProgressFile:
-    """The file of a run that tries the attacks of a threat on the objects of a job."""
-    keys = blake2b("".join(each.clean.key + each.key for each in job.sites).encode(), digest_size=12).hexdigest()
+def progress_file(path: Path, trial: Trial) -> ProgressFile:
+    """The file of a trial. A threat of the same text may have other attacks, as functions do: these are named too."""
+    job = trial.job
     about = {
         "classifier": job.classifier.description,
         "n_objects": len(job.sites),
-        "objects": keys,
-        "threat": str(threat),
+        "objects": _digest_of(each.clean.key + each.key for each in job.sites),
+        "threat": str(trial.attacks_on(0).threat),
+        "attacks": _digest_of(trial.attacks_on(number).digest for number in range(len(job.sites))),
     }
     return ProgressFile(path, about)
+
+
+def _digest_of(texts: Iterable[str]) -> str:
+    return blake2b("".join(texts).encode(), digest_size=12).hexdigest()
 
 
 class Trial:

@@ -123,7 +123,7 @@ class AllSets:
     """
 
     def __init__(self, moves: Moves, most: int) -> None:
-        self._changes, owners = moves.changes, moves.site
+        self.changes, owners = moves.changes, moves.site
         self._firsts = np.searchsorted(owners, owners)  # for every change the first one at the same site
         self._tables = list[Indices]()
         self.counts = tuple(count_sets(owners, most)[1:])
@@ -136,7 +136,7 @@ class AllSets:
             before = self._before(column + 1)
             found[:, column] = np.searchsorted(before, left, side="right") - 1
             left -= before[found[:, column]]
-        return Attacks((self._changes[found],))
+        return Attacks((self.changes[found],))
 
     def _before(self, size: int) -> Indices:
         """For every change c the number N(c) of sets of this many changes that all come before it; at most `ENOUGH`."""
