@@ -341,7 +341,7 @@ def test_no_row_is_kept_in_the_folder_of_a_run_without_a_vote(values, tmp_path, 
     def fail(*_, **__):
         raise StarcertError("no votes today")
 
-    monkeypatch.setattr("starcert.runs.certification.certified", fail)
+    monkeypatch.setattr("starcert.runs.smoothed_run.certified", fail)
     with pytest.raises(StarcertError, match="no votes today"):
         certified(values, split="test")
     assert not (tmp_path / "out.partial").exists()

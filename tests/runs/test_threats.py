@@ -1,5 +1,6 @@
 """The threat of a run: from its text, with the user's files, on the graphs that it fits."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 import starcert as sc
 from starcert.datasets import Dataset
 from starcert.objects.binding import bind_all
-from starcert.runs.run_file import _plain, read_run_file
+from starcert.runs.run_file import plain_value, read_run_file
 from starcert.runs.threats import as_threat, check_threat, digest_of_files, threat_text, with_spares, without_folders
 from starcert.runs.user_code import UserCodeError
 from starcert.system.errors import InvalidParameterError
@@ -170,4 +171,4 @@ def test_a_run_file_names_the_file_of_a_threat_from_its_own_folder(mine, tmp_pat
     run.write_text('threat = "mine.py:First:1"\n', encoding="utf-8")
     threat = read_run_file(run).values["threat"]
     (tmp_path / "out").mkdir()
-    assert _plain(threat, tmp_path / "out") == "../my%20files/mine.py:First:1"
+    assert plain_value(threat, lambda file: os.path.relpath(file, tmp_path / "out")) == "../my%20files/mine.py:First:1"

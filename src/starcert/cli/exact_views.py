@@ -10,7 +10,8 @@ from starcert.cli.command_line import facts, table
 from starcert.cli.file_commands import anchored_notes
 from starcert.cli.run_views import worth_view
 from starcert.report.worth import Worth
-from starcert.runs.exact_run import ExactRun, exact_rows
+from starcert.runs.certification import FinishedRun
+from starcert.runs.exact_run import exact_rows
 from starcert.system.output import duration, quantity
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-def exact_view(outcome: ExactRun) -> list[RenderableType]:
+def exact_view(outcome: FinishedRun) -> list[RenderableType]:
     """How much is certified at each size, what each row withstands, and where the report is."""
     archive, result = outcome.archive, outcome.archive.result
     right = "right" if archive.known else "answered"
@@ -48,7 +49,7 @@ def exact_view(outcome: ExactRun) -> list[RenderableType]:
     ]
 
 
-def _facts(outcome: ExactRun) -> Iterator[tuple[str, str]]:
+def _facts(outcome: FinishedRun) -> Iterator[tuple[str, str]]:
     archive, result = outcome.archive, outcome.archive.result
     if archive.known is not None:
         yield "accuracy without attack", f"{result.certified_accuracy(archive.labels, 0):.1%}"
@@ -61,7 +62,7 @@ def _facts(outcome: ExactRun) -> Iterator[tuple[str, str]]:
     yield "forward passes", f"{result.forward_passes:,} in {duration(result.seconds)}"
 
 
-def exact_object(outcome: ExactRun) -> dict[str, object]:
+def exact_object(outcome: FinishedRun) -> dict[str, object]:
     """The same for programs."""
     archive, result = outcome.archive, outcome.archive.result
     return {

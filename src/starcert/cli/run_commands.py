@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,22 +19,23 @@ from starcert.cli.exact_views import exact_object, exact_view
 from starcert.cli.run_views import certified_object, certified_view, study_view, sweep_view, trained_view
 from starcert.cli.setting_options import Given, with_settings
 from starcert.cli.value_views import value_object, value_view
+from starcert.files import Archive, ExactArchive, IntervalArchive
 from starcert.objects.threats import Threat, injected_nodes
-from starcert.runs.certification import certify_run
-from starcert.runs.exact_run import ExactRun, exact_forecast
+from starcert.runs.certification import certify_run, forecast
 from starcert.runs.example import KINDS, write_example
-from starcert.runs.forecast import forecast
 from starcert.runs.grid import parse_grid, sweep_settings
 from starcert.runs.run_file import RunFile, read_run_file
 from starcert.runs.settings import SETTINGS, SWEEP_SETTINGS, RunSettings, run_settings
 from starcert.runs.sweep_run import run_sweep
 from starcert.runs.train_settings import TRAIN_SETTINGS
 from starcert.runs.training_run import train_run, training_settings
-from starcert.runs.value_run import ValueRun
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import is_empty, write_whole
 from starcert.system.output import is_quiet, note
 from starcert.system.processes import available_cores
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 RunArgument = Annotated[
     Path | None, typer.Argument(help="A file of settings; options override it.", metavar="RUN.TOML")
@@ -51,6 +52,14 @@ GridOption = Annotated[
     ),
 ]
 AgainOption = Annotated[bool, typer.Option("--again", help="Train in any case, and replace weights that are there.")]
+
+
+_VIEWS: dict[type, tuple[Callable[[Any], object], Callable[[Any], list[RenderableType]]]] = {
+    Archive: (certified_object, certified_view),
+    ExactArchive: (exact_object, exact_view),
+    IntervalArchive: (value_object, value_view),
+}
+"""How what a run keeps is shown, for programs and for people."""
 
 
 @app.command()
@@ -71,19 +80,15 @@ def certify(run: Path | None, dry_run: bool, as_json: bool, given: Given) -> Non
     options, file = given.values, _run_file(run)
     settings = run_settings({"out": file.folder / "certified", **file.values}, options)
     if dry_run:
-        for sentence in [exact_forecast(settings)] if settings.exact else forecast(settings):
+        for sentence in forecast(settings):
             show(sentence)
         return
     if file.train and settings.weights is None:
         note("the run file says how to train, but not where the weights are: the model votes as its function makes it.")
     expected = _still_expected(file.expected, options)
     outcome = certify_run(settings, expected=expected, note=note, before=None if as_json or is_quiet() else show)
-    if isinstance(outcome, ExactRun):
-        report(as_json, partial(exact_object, outcome), partial(exact_view, outcome))
-    elif isinstance(outcome, ValueRun):
-        report(as_json, partial(value_object, outcome), partial(value_view, outcome))
-    else:
-        report(as_json, partial(certified_object, outcome), partial(certified_view, outcome))
+    values, view = _VIEWS[type(outcome.archive)]
+    report(as_json, partial(values, outcome), partial(view, outcome))
 
 
 @app.command()

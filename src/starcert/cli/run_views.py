@@ -24,7 +24,7 @@ from starcert.report.drawings import threat_data
 from starcert.report.training_page import weights_in_words
 from starcert.report.worth import GAIN_HEADS, Worth
 from starcert.runs import sweep_result as sweeps
-from starcert.runs.certification import CertifiedRun
+from starcert.runs.certification import FinishedRun
 from starcert.runs.grid import noise_text
 from starcert.runs.run_file import RUN
 from starcert.runs.sweep_levels import SweepLevel
@@ -60,7 +60,7 @@ def trained_view(outcome: TrainedRun) -> Iterator[str]:
     yield f"Kept: epoch {made['best_epoch'] + 1:,}, by validation: {right} (majority class {outcome.majority:.1%})."
 
 
-def certified_view(outcome: CertifiedRun) -> list[RenderableType]:
+def certified_view(outcome: FinishedRun) -> list[RenderableType]:
     """Accuracy beside the majority's share, abstentions, how much is certified how far, and where the report is."""
     archive, words = outcome.archive, outcome.words
     fixed = findings.fixed_pairs(outcome.fixed, words)
@@ -82,7 +82,7 @@ def certified_view(outcome: CertifiedRun) -> list[RenderableType]:
     ]
 
 
-def certified_object(outcome: CertifiedRun) -> dict[str, object]:
+def certified_object(outcome: FinishedRun) -> dict[str, object]:
     """The same for programs: None stands for what is not known, or for a graph that abstains."""
     archive, certificates = outcome.archive, outcome.archive.certificates
     truth = [label for label in archive.labels if label is not None]
@@ -116,7 +116,7 @@ def certified_object(outcome: CertifiedRun) -> dict[str, object]:
     }
 
 
-def _facts(outcome: CertifiedRun) -> Iterator[tuple[str, str]]:
+def _facts(outcome: FinishedRun) -> Iterator[tuple[str, str]]:
     archive, words, counts = outcome.archive, outcome.words, findings.summary(outcome.archive)
     if counts.majority is not None:
         base = sum(answer == label for answer, label in zip(outcome.base, archive.labels, strict=True))

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 from starcert.cli.command_line import table
 from starcert.cli.file_commands import anchored_notes
-from starcert.runs.value_run import ValueRun, value_figures
+from starcert.runs.certification import FinishedRun
+from starcert.runs.value_run import value_figures
 from starcert.system.output import fails_at_most, quantity
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-def value_view(outcome: ValueRun) -> list[RenderableType]:
+def value_view(outcome: FinishedRun) -> list[RenderableType]:
     """How wide intervals are, those of the first rows, and where the report is."""
     archive = outcome.archive
     heads = ("interval", "mean width", "true inside", "mean worst error")
@@ -38,7 +39,7 @@ def value_view(outcome: ValueRun) -> list[RenderableType]:
     ]
 
 
-def value_object(outcome: ValueRun) -> dict[str, object]:
+def value_object(outcome: FinishedRun) -> dict[str, object]:
     """The same for programs."""
     archive = outcome.archive
     return {

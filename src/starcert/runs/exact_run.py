@@ -2,78 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from starcert.certificates.exact import ExactClassifier
 from starcert.certificates.result_rows import row_names
 from starcert.certificates.trying import Trial
-from starcert.files import BlindRow, ExactArchive, Verification, recount, write
-from starcert.objects.binding import Problem
+from starcert.files import BlindRow, ExactArchive, Verification, recount
+from starcert.objects.threats import Threat
 from starcert.report.exact_page import write_exact_page
 from starcert.runs.inputs import TriedModel, read_inputs, try_model
-from starcert.runs.run_file import CERTIFICATES, REPORT, RESULTS, RunFile
+from starcert.runs.run_file import OutputFolder, RunFile
 from starcert.runs.settings import RunSettings, run_settings
 from starcert.runs.threats import without_folders
-from starcert.system.files import write_whole
-from starcert.system.output import csv_lines, quantity
+from starcert.system.errors import InvalidParameterError
+from starcert.system.output import quantity
 
 TRIED = "tried.json"  # what was tried, in the output folder, for a run to go on from
 
 
-@dataclass(frozen=True)
-class ExactRun:
-    """What came out of a run that tried attacks."""
+class Exact:
+    """Every attack of the threat is tried on the plain model, as `Method` says."""
 
-    archive: ExactArchive
-    folder: Path
+    title, blind = "The plain model, exactly", True
+    unused: tuple[str, ...] = ("samples", "selection_samples", "evidence", "own_samples", "plan", "seed", "chunk_size")
 
-    @property
-    def report(self) -> Path:
-        """The page to show."""
-        return self.folder / REPORT
+    def fits(self, settings: RunSettings, ready: TriedModel) -> bool:
+        """Where it is asked for."""
+        return settings.exact
+
+    def check(self, settings: RunSettings, ready: TriedModel) -> None:
+        """Refuses models that give numbers."""
+        if ready.base.values is not None:
+            hint = "Leave exact out: intervals are certified by votes."
+            raise InvalidParameterError("exact", "be left out where outputs are numbers", True, hint)
+
+    def forecast(self, settings: RunSettings, ready: TriedModel, place: OutputFolder | None) -> Iterator[str]:
+        """How many attacks there are."""
+        threat = _threat_of(settings)
+        trial = Trial(ready.job, threat, settings.max_attacks)
+        every, tried = sum(ends[-1] for ends in trial.ends), sum(trial.limits)
+        most = "all of them" if tried == every else f"at most {tried:,} of them, {settings.max_attacks:,} on each"
+        objects = quantity(len(trial.ends), ready.problem.kind.word)
+        yield f"{objects}, {every:,} attacks ({threat.label}): {most} will be tried on the plain model."
+
+    def certify(
+        self,
+        settings: RunSettings,
+        ready: TriedModel,
+        place: OutputFolder,
+        executor: Executor | None,
+        about: Mapping[str, object],
+    ) -> ExactArchive:
+        """What trying all attacks of the threat shows; labels are class numbers."""
+        found = ExactClassifier(ready.base, ready.problem.noise, ready.rule).certify(
+            ready.problem,
+            threat=_threat_of(settings),
+            max_attacks=settings.max_attacks,
+            store=place.kept / TRIED,
+            executor=executor,
+        )
+        return ExactArchive.from_result(
+            replace(found, classes=None),  # so are labels
+            names=row_names(found.objects.tolist(), found.nodes, ready.data.names),
+            labels=ready.labels,
+            class_names=ready.data.class_names,
+            settings=about,
+        )
+
+    def rows(self, archive: ExactArchive, ready: TriedModel) -> Iterator[dict[str, object]]:
+        """The table of what was found."""
+        return exact_rows(archive)
+
+    def write_page(self, path: Path, archive: ExactArchive, ready: TriedModel, title: str) -> None:
+        """Writes the page of what was found."""
+        write_exact_page(path, archive, ready.problem, title)
 
 
-def exact_forecast(settings: RunSettings, ready: TriedModel | None = None) -> str:
-    """How many attacks there are, before any is tried; the model is made for it, unless it is ready."""
-    ready, threat = ready or try_model(settings, read_inputs(settings)), without_folders(settings.threat)
-    assert threat is not None  # it is any one flip by default
-    trial = Trial(ready.job, threat, settings.max_attacks)
-    every, tried = sum(ends[-1] for ends in trial.ends), sum(trial.limits)
-    most = "all of them" if tried == every else f"at most {tried:,} of them, {settings.max_attacks:,} on each"
-    objects = quantity(len(trial.ends), ready.problem.kind.word)
-    return f"{objects}, {every:,} attacks ({threat.label}): {most} will be tried on the plain model."
-
-
-def certify_exactly(
-    settings: RunSettings,
-    ready: TriedModel,
-    labels: Sequence[int | None] | None,
-    store: Path,
-    executor: Executor | None,
-    about: Mapping[str, object],
-) -> ExactArchive:
-    """What trying all attacks of the threat shows; labels are class numbers."""
+def _threat_of(settings: RunSettings) -> Threat:
     threat = without_folders(settings.threat)
-    assert threat is not None  # it is any one flip by default
-    exact = ExactClassifier(ready.base, ready.problem.noise, ready.rule)
-    result = exact.certify(
-        ready.problem, threat=threat, max_attacks=settings.max_attacks, store=store, executor=executor
-    )
-    names = row_names(result.objects.tolist(), result.nodes, ready.data.names)
-    numbered = replace(result, classes=None)  # so are labels
-    return ExactArchive.from_result(
-        numbered, names=names, labels=labels, class_names=ready.data.class_names, settings=about
-    )
-
-
-def write_tried(folder: Path, archive: ExactArchive, problem: Problem, title: str) -> None:
-    """Writes what was found, a table of it and a page."""
-    write(folder / CERTIFICATES, archive)
-    write_whole(folder / RESULTS, csv_lines(exact_rows(archive)))
-    write_exact_page(folder / REPORT, archive, problem, title)
+    assert threat is not None  # settings that try attacks have one
+    return threat
 
 
 def exact_rows(archive: ExactArchive) -> Iterator[dict[str, object]]:

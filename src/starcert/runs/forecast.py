@@ -7,19 +7,16 @@ from contextlib import suppress
 from pathlib import Path
 
 from starcert.certificates.metrics import votes_needed
-from starcert.certificates.preparation import possible_evidence
 from starcert.classifiers.base import named_classes
 from starcert.objects.threats import attackable
 from starcert.objects.threats.attacks import MAX_ATTACKS
 from starcert.objects.threats.base import refuse_many
 from starcert.objects.words import Words
 from starcert.report.findings import fixed_pairs, invisible_sites
-from starcert.runs.inputs import TriedModel, read_inputs, try_model
-from starcert.runs.models import other_noise
+from starcert.runs.inputs import TriedModel
 from starcert.runs.settings import RunSettings
 from starcert.system.errors import StoreError
 from starcert.system.output import quantity
-from starcert.voting.options import Evidence
 from starcert.voting.plans import check_memory, default_selection
 from starcert.voting.store import VoteStore
 from starcert.voting.store.file import target_file
@@ -27,23 +24,17 @@ from starcert.voting.store.file import target_file
 MAX_NEEDED = 8  # kinds of attacks whose votes are computed and written out
 
 
-def forecast(settings: RunSettings) -> Iterator[str]:
-    """What is known about a run before its first vote, sentence by sentence; nothing is written anywhere."""
-    inputs = read_inputs(settings)
-    yield from inputs.notes
-    ready = try_model(settings, inputs)
-    yield from other_noise(settings.weights, [settings.noise])
-    if settings.evidence:  # as the run itself does, whose sentences may be of what was left out
-        possible_evidence(ready.problem, Evidence(settings.own_samples, settings.collective))
-    yield from forecast_of(settings, ready, [None])
-
-
 def forecast_of(
-    settings: RunSettings, ready: TriedModel, stores: Sequence[Path | None], *, levels: bool = False
+    settings: RunSettings,
+    ready: TriedModel,
+    stores: Sequence[Path | None],
+    *,
+    levels: bool = False,
+    classes: bool = True,
 ) -> Iterator[str]:
     """What is known about a run whose model was tried, or about the `levels` of a sweep.
 
-    Nothing is said if all votes are in the stores, one for the run or for each level.
+    Nothing is said if all votes are in the stores, one for the run or for each level. What votes need is about classes.
     """
     problem = ready.problem
     if settings.evidence and all(problem.without_evidence):
@@ -53,7 +44,7 @@ def forecast_of(
     if not begun:
         return
     names = ready.data.class_names
-    if names != tuple(map(str, range(len(names)))) and ready.base.values is None:
+    if classes and names != tuple(map(str, range(len(names)))):
         yield f"Classes: {named_classes(names)}"
     check_memory(ready.job)
     words = Words.of(problem.sites, nodes=settings.targets == "nodes")
@@ -68,7 +59,7 @@ def forecast_of(
     if levels:
         return
     yield from _listed(settings, ready, words)
-    yield from _needed(settings, ready, words) if ready.base.values is None else ()
+    yield from _needed(settings, ready, words) if classes else ()
     for place, axis in enumerate(problem.noise.axes):
         empty = sum(capacity[place] == 0 for capacity in problem.capacities)
         if empty:

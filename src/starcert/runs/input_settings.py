@@ -55,7 +55,7 @@ class InputSettings(Struct, frozen=True, kw_only=True):
         "The file of the module's weights, such as model.pt: from starcert train, or a state dict from torch.save.",
         form=str, read=place_of, metavar="FILE", shown="as the model function returns it",
         brief="The file of the module's weights, from starcert train or torch.save.",
-        main=True, in_training=True, changes="nothing", unsettles=_MODEL,
+        main=True, in_training=True, changes="nothing", unsettles=_MODEL, recorded=False,
     )] = None  # fmt: skip
     data: Annotated[Path | str | Reference, RunSetting(
         "The graphs: the name of a TU data set (MUTAG) or its folder; a folder of GraphML files or edge lists, "
@@ -70,7 +70,7 @@ class InputSettings(Struct, frozen=True, kw_only=True):
         "What reads the data, where that does not follow from the file's name: table for a .csv file of categories, "
         "or a kind of your own as FILE.PY:NAME or MODULE:NAME.",
         form=str, read=as_kind, metavar="table|FILE.PY:NAME|MODULE:NAME", shown="by the file's name",
-        in_training=True, changes="nothing",
+        in_training=True, changes="nothing", recorded=False,
     )] = None  # fmt: skip
     columns: Annotated[dict[str, str] | None, RunSetting(
         "Which columns of a .csv file, or of labels.csv, hold what, where they are not called smiles, label and name: "
@@ -78,13 +78,37 @@ class InputSettings(Struct, frozen=True, kw_only=True):
         "of a table out. label also names classes in a PyG file (target, or y:3, a column of y) and of nodes (club).",
         form=Columns, parse=parse_columns, metavar="WHAT=COLUMN,…", shown="smiles, label, name",
         hint='Write a table: [columns], and below it a line such as label = "activity".',
-        in_training=True, changes="nothing", unsettles=_DATA,
+        in_training=True, changes="nothing", unsettles=_DATA, recorded=False,
     )] = None  # fmt: skip
     edge_types: Annotated[str | None, RunSetting(
         "The edge attribute that is the type of an edge, which noise may change and a module gets as edge_attr: "
         "bond in molecules (single, double, triple, aromatic), edge_labels in TU data, otherwise the attribute's "
         "name, such as edge_attr in a PyG file.",
         metavar="NAME", shown="edges have no types", in_training=True, changes="nothing", unsettles=_DATA,
+    )] = None  # fmt: skip
+    split: Annotated[Literal["all", "train", "validation", "test"], RunSetting(
+        "The part to certify: all, or train, validation or test (--splits, --fractions, or 80/10/10% of every class).",
+        metavar="PART",
+        brief="The part to certify: all, train, validation or test.",
+        main=True, of_sweeps=True, unsettles=_DATA,
+        sweep_help="The part to try the levels on: all, train or validation.",
+        sweep_shown="validation if the run file divides the data or the model asks for a part, else all",
+    )] = "all"  # fmt: skip
+    split_seed: Annotated[int, RunSetting(
+        "The seed of that division.", form=Seed, read=as_seed, in_training=True, unsettles=_DATA
+    )] = 0  # fmt: skip
+    splits: Annotated[Path | None, RunSetting(
+        'Your own parts for --split: {"train": [0, 1], "validation": [2], "test": [3]} in a file .json, indices '
+        "from 0 or names of graphs; or a file .csv with the columns name and part.",
+        form=str, read=as_splits, metavar="FILE", shown="80/10/10% of every class",
+        in_training=True, changes="nothing", unsettles=_DATA,
+    )] = None  # fmt: skip
+    fractions: Annotated[dict[str, float] | None, RunSetting(
+        "The shares of train, validation and test for --split: 0.6/0.2/0.2, or by name, train=0.5,test=0.5. Every "
+        "class is divided so, by --split-seed. In a run file [0.6, 0.2, 0.2], or a table.",
+        form=Shares, read=as_fractions, parse=parse_fractions, metavar="TRAIN/VALIDATION/TEST", shown="0.8/0.1/0.1",
+        must="be a share from 0 to 1 for each of train, validation and test", hint=FRACTIONS_HINT,
+        in_training=True, changes="nothing",
     )] = None  # fmt: skip
     node_sites: Annotated[dict[str, Form] | None, RunSetting(
         "Node data that noise and attacks may change, each a layer of sites by its name: x=categories (one-hot rows, "
@@ -99,21 +123,21 @@ class InputSettings(Struct, frozen=True, kw_only=True):
         form=dict[str, Values], read=as_alphabets, parse=parse_alphabets, metavar="COLUMN=VALUES,…",
         must="be 2 to 256 different values, or how many there are",
         hint='Write colour = ["red", "green"], or colour = 4 for the values 0, 1, 2, 3.',
-        shown="the values that occur in the file", in_training=True, changes="nothing",
+        shown="the values that occur in the file", in_training=True, changes="nothing", recorded=False,
     )] = None  # fmt: skip
     spare_node: Annotated[dict[str, Any] | None, RunSetting(
         "With inject: the data of the node that every graph gets, without edges, for an attacker to use: element=C.",
         parse=parse_spare_node, metavar="DATUM=VALUE,…", shown="none, where nodes have no data",
         hint='Write a table: [spare_node], and below it a line such as element = "C".',
-        changes="nothing", unsettles=("data", "regions"),
+        changes="nothing", unsettles=("data", "regions"), recorded=False,
     )] = None  # fmt: skip
-    outputs: Annotated[ValueRange | None, RunSetting(
-        "The least and the largest number that the model gives, where it gives numbers in place of classes: intervals "
-        "for them are certified. Labels are numbers then. In a run file outputs = [-4, 8].",
-        form=Annotated[list[float], Meta(min_length=2, max_length=3)], read=lambda ends, *_: ValueRange(*ends),
-        parse=parse_outputs, must="be the least and the largest number that the model gives",
-        hint="Write outputs = [-4, 8], or --outputs=-4..8.", metavar="LOW..HIGH", shown="it answers classes",
-        in_sweeps=False, unsettles=_DATA,
+    limit: Annotated[int | None, Meta(ge=1, le=MAX_SAMPLES), RunSetting(
+        "At most this many graphs: the first, or a share of every class (by --split-seed) where the first ones "
+        "are not representative.",
+        shown="all",
+        brief="Certify at most this many graphs.",
+        main=True, of_sweeps=True, unsettles=("data", "regions"),
+        sweep_help="At most this many graphs: the first, or a share of every class.",
     )] = None  # fmt: skip
     targets: Annotated[Literal["graphs", "nodes"], RunSetting(
         "What is classified: each graph, or the nodes of one graph, each by itself. Their classes are its node data y.",
@@ -122,6 +146,14 @@ class InputSettings(Struct, frozen=True, kw_only=True):
     nodes: Annotated[str | None, RunSetting(
         "With targets = nodes, the node data of zeros and ones that says which, such as test_mask.",
         metavar="NAME", shown="all nodes", in_sweeps=False,
+    )] = None  # fmt: skip
+    outputs: Annotated[ValueRange | None, RunSetting(
+        "The least and the largest number that the model gives, where it gives numbers in place of classes: intervals "
+        "for them are certified. Labels are numbers then. In a run file outputs = [-4, 8].",
+        form=Annotated[list[int | float], Meta(min_length=2, max_length=3)], read=lambda ends, *_: ValueRange(*ends),
+        parse=parse_outputs, must="be the least and the largest number that the model gives",
+        hint="Write outputs = [-4, 8], or --outputs=-4..8.", metavar="LOW..HIGH", shown="it answers classes",
+        in_sweeps=False, unsettles=_DATA,
     )] = None  # fmt: skip
     regions: Annotated[Reference | str | dict[str, Any] | None, RunSetting(
         "Where the regions of the noise are: a builder with its parameters, such as communities:resolution=1.5, "
@@ -132,43 +164,12 @@ class InputSettings(Struct, frozen=True, kw_only=True):
         must="name a region builder, FILE.PY:FUNCTION, or for each region a layer or its columns",
         hint='In a table write a layer, such as bonds = "pairs", or columns, such as border = [0, 1, 2].',
         brief="A builder of regions (starcert list regions), or FILE.PY:NAME.",
-        main=True, in_training=True,
+        main=True, in_training=True, recorded=False,
     )] = None  # fmt: skip
-    limit: Annotated[int | None, Meta(ge=1, le=MAX_SAMPLES), RunSetting(
-        "At most this many graphs: the first, or a share of every class (by --split-seed) where the first ones "
-        "are not representative.",
-        shown="all",
-        brief="Certify at most this many graphs.",
-        main=True, of_sweeps=True, unsettles=("data", "regions"),
-        sweep_help="At most this many graphs: the first, or a share of every class.",
-    )] = None  # fmt: skip
-    split: Annotated[Literal["all", "train", "validation", "test"], RunSetting(
-        "The part to certify: all, or train, validation or test (--splits, --fractions, or 80/10/10% of every class).",
-        metavar="PART",
-        brief="The part to certify: all, train, validation or test.",
-        main=True, of_sweeps=True, unsettles=_DATA,
-        sweep_help="The part to try the levels on: all, train or validation.",
-        sweep_shown="validation if the run file divides the data or the model asks for a part, else all",
-    )] = "all"  # fmt: skip
-    splits: Annotated[Path | None, RunSetting(
-        'Your own parts for --split: {"train": [0, 1], "validation": [2], "test": [3]} in a file .json, indices '
-        "from 0 or names of graphs; or a file .csv with the columns name and part.",
-        form=str, read=as_splits, metavar="FILE", shown="80/10/10% of every class",
-        in_training=True, changes="nothing", unsettles=_DATA,
-    )] = None  # fmt: skip
-    fractions: Annotated[dict[str, float] | None, RunSetting(
-        "The shares of train, validation and test for --split: 0.6/0.2/0.2, or by name, train=0.5,test=0.5. Every "
-        "class is divided so, by --split-seed. In a run file [0.6, 0.2, 0.2], or a table.",
-        form=Shares, read=as_fractions, parse=parse_fractions, metavar="TRAIN/VALIDATION/TEST", shown="0.8/0.1/0.1",
-        must="be a share from 0 to 1 for each of train, validation and test", hint=FRACTIONS_HINT,
-        in_training=True, changes="nothing",
-    )] = None  # fmt: skip
-    split_seed: Annotated[int, RunSetting(
-        "The seed of that division.", form=Seed, read=as_seed, in_training=True, unsettles=_DATA
-    )] = 0  # fmt: skip
     device: Annotated[str | None, Meta(pattern=r"^(cpu|mps|(cuda|xpu)(:\d+)?)$"), RunSetting(
         "Where a torch module runs: cpu, cuda, cuda:1.",
-        must="name a device of torch", hint="Write cpu, cuda or cuda:1.", shown="where the model is", in_training=True,
+        must="name a device of torch", hint="Write cpu, cuda or cuda:1.", shown="where the model is",
+        in_training=True, recorded=False,
     )] = None  # fmt: skip
 
     @property

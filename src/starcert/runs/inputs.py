@@ -94,6 +94,7 @@ class TriedModel:
     base: Classifier
     data: Dataset  # the graphs of the run, their classes numbered as the classifier numbers them
     rule: RunRegions  # the regions
+    labels: list[int | None] | None  # the class of each row that is certified, as a number; None: none is known
     job: Job  # the votes to count: the classifier, and the graphs bound to noise and regions once
     threat: str | None  # the digest of the files that the threat is from; None where it is starcert's own
     answers: tuple[int, ...]  # the base classifier's answer on each clean graph, or each of its targets
@@ -170,8 +171,10 @@ def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = 
         check_threat(settings.threat, problem, data)
         answers = clean_answers(base, settings.model, data, problem.sites)
     job = Job.of(base, problem, settings.seed)
+    nodes, labels = job.target_nodes, data.labels
+    known = (labels if nodes is None else nodes.labels(labels)).tolist() if data.known else None
     threat = digest_of_files(settings.threat)
-    return TriedModel(settings.model.digest, base, data, rule, job, threat, tuple(answers))
+    return TriedModel(settings.model.digest, base, data, rule, known, job, threat, tuple(answers))
 
 
 class UserRule:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
@@ -184,7 +184,7 @@ def run_file_text(record: RunRecord, *, folder: Path) -> str:
         if isinstance(value, dict):
             tables[key] = value
         else:
-            plain[key] = _plain(value, folder)
+            plain[key] = plain_value(value, lambda file: _relative(file, folder))
     own = {} if grid is None else {key: plain.pop(key) for key in _OF_SWEEPS if key in plain}
     for key, value in {**record.certifying, **plain}.items():
         document.add(key, toml_item(value))
@@ -218,13 +218,14 @@ def toml_item(value: object) -> Any:  # noqa: ANN401  (tomlkit's own types)
     return tomlkit.item(value)
 
 
-def _plain(value: object, folder: Path) -> object:
+def plain_value(value: Any, called: Callable[[Path], str]) -> Any:  # noqa: ANN401  (of any setting)
+    """A value of a setting as plain values have it; `called` says what a file is called."""
     if isinstance(value, Reference):
-        return value.text or f"{_relative(value.file, folder)}:{value.name}"
+        return value.text or f"{called(value.file)}:{value.name}"
     if isinstance(value, Path):
-        return _relative(value, folder)
+        return called(value)
     if isinstance(value, Threat):
-        return threat_text(value, lambda file: _relative(file, folder))
+        return threat_text(value, called)
     return list(astuple(value)) if isinstance(value, ValueRange) else value
 
 
@@ -242,12 +243,6 @@ def _with_places(value: Any, folder: Path) -> Any:  # noqa: ANN401  (plain value
         place = module.__name__ if file is None else _relative(Path(file), folder)
         found["law"] = f"{place}:{law.__qualname__}"
     return found
-
-
-def _without_folders(value: object) -> object:
-    if isinstance(value, Threat):
-        return threat_text(value, lambda file: file.name)
-    return str(value) if isinstance(value, Reference) else value
 
 
 def _relative(path: Path, folder: Path) -> str:
@@ -305,7 +300,9 @@ def differences(there: RunFile, record: RunRecord) -> list[str]:
     if grid is not None and there.grid == grid and grid.levels(known.noise) == grid.levels(settings.noise):
         keys.remove("noise")  # a finished sweep has written the one that it suggests
     pairs: list[tuple[str, object, object]] = [("grid", there.grid, grid)]
-    pairs += [(key, _without_folders(getattr(known, key)), _without_folders(getattr(settings, key))) for key in keys]
+    for key in keys:
+        before, now = (plain_value(getattr(each, key), lambda file: file.name) for each in (known, settings))
+        pairs.append((key, before, now))
     pairs += [(f"content of {key}", there.expected.get(key), record.expected.get(key)) for key in EXPECTED]
     return [f"{name}: there {before}, now {now}" for name, before, now in pairs if before != now]
 
@@ -333,6 +330,10 @@ class OutputFolder:
     def kept(self) -> Path:
         """Where the run keeps its files now."""
         return self.final if self.finished else self.partial
+
+    def votes(self, store: Path | None) -> Path:
+        """Where the votes are kept: in the folder, unless a run names another store."""
+        return store or self.kept / VOTES
 
     def blind_row(self, store: Path | None) -> Path:
         """Where the blind row is kept: beside the votes."""

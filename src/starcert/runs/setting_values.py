@@ -52,6 +52,7 @@ class RunSetting(Setting):
     in_training: bool = False  # whether `starcert train` has it
     sweep_help: str = ""  # what it is for a sweep; "": the same
     sweep_shown: str = ""  # its default for a sweep, in words; "": the same
+    recorded: bool = True  # whether certificates say it, in how they were made
     written: bool = True  # whether the run file in the output folder repeats it
     implied: bool = False  # whether a written run file leaves the default out
     # what another value changes: the votes, the certificates from the same votes, or nothing of the result

@@ -51,20 +51,6 @@ class RunSettings(InputSettings, frozen=True, kw_only=True):
         main=True, in_training=True,
         sweep_help="The flip probabilities of regions that the grid does not vary, as certify takes them.",
     )]  # fmt: skip
-    threat: Annotated[Threat | None, RunSetting(
-        "What the attacker can do: the results count the graphs that are certified, broken and open under it. flips:2 "
-        "is any two flips, box:motif=3,random=45 the radii to look at. Narrower ones, whose attacks are all listed: "
-        "deletions:2, additions:2, changes:1 (of values, types), rewire:1 (another end), swap:1 (two edges exchange "
-        "ends), local:3,per_node=1, controlled:2,nodes=a|b, where:1,name=FILE.PY:FUNCTION, valence:1, delete_node:1, "
-        "inject:2 (edges of a spare node). 'a | b' is either, 'a & b' what both allow, 'a + b' one after the other. "
-        "Your own: FILE.PY:NAME:2 or MODULE:NAME:2.",
-        form=str, read=as_threat, shown="none: all that can be flipped", metavar="NAME:NUMBER",
-        brief="What the attacker can do, such as flips:2 (starcert list threats).",
-        main=True, changes="certificates",
-        sweep_help="What the attacker can do, such as flips:2, box:motif=1,random=10 or rewire:1 (see starcert certify "
-        "--help): the best level has most graphs right and certified under it.",
-        sweep_shown="none: the best is the most accurate of the unbeaten levels that certify a flip",
-    )] = None  # fmt: skip
     samples: Annotated[int, Meta(ge=1, le=MAX_SAMPLES), RunSetting(
         "Noisy copies of each graph that bound its class.",
         main=True, of_sweeps=True, changes="certificates", sweep_shown=f"{SWEEP_SAMPLES:,}",
@@ -73,25 +59,6 @@ class RunSettings(InputSettings, frozen=True, kw_only=True):
     selection_samples: Annotated[int | None, Meta(ge=1, le=MAX_SAMPLES), RunSetting(
         "Noisy copies that choose the class.", table="voting", of_sweeps=True, changes="certificates",
         shown="a hundredth of the samples, at least 100; with plan decided, as few as the question takes",
-    )] = None  # fmt: skip
-    plan: Annotated[Literal["fixed", "decided"], RunSetting(
-        "fixed draws all samples. With decided they are an upper limit: a graph gets no more votes once all of the "
-        "threat is certified, or unlikely to be. Bounds are then a little wider: they hold whenever somebody looks.",
-        metavar="fixed|decided", table="voting", implied=True, changes="certificates",
-    )] = "fixed"  # fmt: skip
-    fallback: Annotated[Reference | str | None, RunSetting(
-        "What to answer where no other class is likelier than the threshold: blind, a model that learns from the "
-        "training part (--split test) and sees nothing that an attack changes; or FILE.PY:FUNCTION, which returns a "
-        "model of yours that is blind, with a method predict on a list of objects. It may have the parameters of the "
-        "model function. The blind answer is certified as far as no other class can rise above the threshold.",
-        form=str, read=as_fallback, metavar="blind|FILE.PY:FUNCTION", changes="certificates",
-        shown="none: the likeliest class is the answer",
-    )] = None  # fmt: skip
-    threshold: Annotated[float | None, RunSetting(
-        "With a fallback, the probability that another class must exceed, from 0.5 to below 1. Choose it on the "
-        "validation part: larger ones lean on the blind answer.",
-        read=lambda value, *_: check_threshold(value), must="be a number such as 0.7", shown=f"{THRESHOLD}",
-        changes="certificates",
     )] = None  # fmt: skip
     evidence: Annotated[bool, RunSetting(
         "Look at where the flips of the votes fell, too, not only at how many votes each class has (p_A). More is "
@@ -112,6 +79,40 @@ class RunSettings(InputSettings, frozen=True, kw_only=True):
         "alpha is divided neither between answers nor between attacks. It takes memory for all votes side by side.",
         shown="no", table="evidence", in_sweeps=False, implied=True, changes="certificates",
     )] = False  # fmt: skip
+    plan: Annotated[Literal["fixed", "decided"], RunSetting(
+        "fixed draws all samples. With decided they are an upper limit: a graph gets no more votes once all of the "
+        "threat is certified, or unlikely to be. Bounds are then a little wider: they hold whenever somebody looks.",
+        metavar="fixed|decided", table="voting", implied=True, changes="certificates",
+    )] = "fixed"  # fmt: skip
+    fallback: Annotated[Reference | str | None, RunSetting(
+        "What to answer where no other class is likelier than the threshold: blind, a model that learns from the "
+        "training part (--split test) and sees nothing that an attack changes; or FILE.PY:FUNCTION, which returns a "
+        "model of yours that is blind, with a method predict on a list of objects. It may have the parameters of the "
+        "model function. The blind answer is certified as far as no other class can rise above the threshold.",
+        form=str, read=as_fallback, metavar="blind|FILE.PY:FUNCTION", changes="certificates",
+        shown="none: the likeliest class is the answer",
+    )] = None  # fmt: skip
+    threshold: Annotated[float | None, RunSetting(
+        "With a fallback, the probability that another class must exceed, from 0.5 to below 1. Choose it on the "
+        "validation part: larger ones lean on the blind answer.",
+        read=lambda value, *_: check_threshold(value), must="be a number such as 0.7", shown=f"{THRESHOLD}",
+        changes="certificates",
+    )] = None  # fmt: skip
+    threat: Annotated[Threat | None, RunSetting(
+        "What the attacker can do: the results count the graphs that are certified, broken and open under it. flips:2 "
+        "is any two flips, box:motif=3,random=45 the radii to look at. Narrower ones, whose attacks are all listed: "
+        "deletions:2, additions:2, changes:1 (of values, types), rewire:1 (another end), swap:1 (two edges exchange "
+        "ends), local:3,per_node=1, controlled:2,nodes=a|b, where:1,name=FILE.PY:FUNCTION, valence:1, delete_node:1, "
+        "inject:2 (edges of a spare node). 'a | b' is either, 'a & b' what both allow, 'a + b' one after the other. "
+        "Your own: FILE.PY:NAME:2 or MODULE:NAME:2.",
+        form=str, read=as_threat, shown="none: all that can be flipped", metavar="NAME:NUMBER",
+        brief="What the attacker can do, such as flips:2 (starcert list threats).",
+        main=True, changes="certificates",
+        sweep_help="What the attacker can do, such as flips:2, box:motif=1,random=10 or rewire:1 (see starcert certify "
+        "--help): the best level has most graphs right and certified under it.",
+        sweep_shown="none: the best is the most accurate of the unbeaten levels that certify a flip",
+    )] = None  # fmt: skip
+    seed: Annotated[int, RunSetting("The seed of all noise.", form=Seed, read=as_seed, main=True)] = 0
     exact: Annotated[bool, RunSetting(
         "Try every attack of the threat (by default flips:1) on the plain model: no noise, no votes, alpha = 0. The "
         "noise only names the regions. Each graph is certified, broken by an attack, or open where the budget ends.",
@@ -128,25 +129,25 @@ class RunSettings(InputSettings, frozen=True, kw_only=True):
         "The probability that a graph's certificate fails (not the confidence).",
         read=lambda value, *_: check_alpha(value), must="be a failure probability, a number such as 0.01",
         brief="The probability that a certificate fails.",
-        main=True, changes="certificates",
+        main=True, changes="certificates", recorded=False,
     )] = 0.01  # fmt: skip
     family: Annotated[Family, RunSetting(
         "What fails with probability alpha: each certificate by itself, or any of all (each has a part of alpha).",
-        metavar="each|all", changes="certificates",
+        metavar="each|all", changes="certificates", recorded=False,
     )] = "each"  # fmt: skip
-    seed: Annotated[int, RunSetting("The seed of all noise.", form=Seed, read=as_seed, main=True)] = 0
     workers: Annotated[int, Meta(ge=1, le=1024), RunSetting(
-        "Processes that count votes, each with one torch thread.", main=True, changes="nothing"
+        "Processes that count votes, each with one torch thread.", main=True, changes="nothing", recorded=False
     )] = 1  # fmt: skip
     store: Annotated[Path | None, RunSetting(
         "The file of votes, to share between runs.",
         form=str, read=place_of, metavar="FILE", shown="votes.db in the output", table="voting",
-        in_sweeps=False, written=False, changes="nothing",
+        in_sweeps=False, written=False, changes="nothing", recorded=False,
     )] = None  # fmt: skip
     out: Annotated[Path, RunSetting(
         "The output folder.",
         form=str, read=as_out_folder, metavar="FOLDER", shown="certified, beside the run file",
         sweep_shown="sweep, beside the run file", main=True, of_sweeps=True, written=False, changes="nothing",
+        recorded=False,
     )] = Path("certified")  # fmt: skip
 
     @property

@@ -2,84 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from starcert.certificates.regression import SmoothedRegressor
 from starcert.certificates.result_rows import row_names
-from starcert.files import IntervalArchive, write
+from starcert.files import IntervalArchive
 from starcert.report.interval_page import write_interval_page
+from starcert.runs.forecast import forecast_of
 from starcert.runs.inputs import TriedModel
-from starcert.runs.run_file import CERTIFICATES, REPORT, RESULTS
+from starcert.runs.run_file import OutputFolder
 from starcert.runs.settings import RunSettings
 from starcert.runs.threats import without_folders
 from starcert.system.errors import InvalidParameterError
-from starcert.system.files import write_whole
-from starcert.system.output import csv_lines
 from starcert.voting.options import Voting
 
 
-@dataclass(frozen=True)
-class ValueRun:
-    """What came out of a run of a model that gives numbers."""
+class Values:
+    """Intervals for a model that gives numbers, as `Method` says."""
 
-    archive: IntervalArchive
-    folder: Path
+    title, blind = "Certified intervals", False
+    unused: tuple[str, ...] = ()
 
-    @property
-    def report(self) -> Path:
-        """The page to show."""
-        return self.folder / REPORT
+    def fits(self, settings: RunSettings, ready: TriedModel) -> bool:
+        """Any model that gives numbers."""
+        return ready.base.values is not None
 
+    def check(self, settings: RunSettings, ready: TriedModel) -> None:
+        """Refuses settings that mean nothing where the model gives numbers, and labels that are none."""
+        unfit = {"evidence": settings.evidence, "plan": settings.plan != "fixed"}
+        for name in (name for name, given in unfit.items() if given):
+            hint = "Intervals look at where flips fell in any case, and hold at the number of votes that is fixed."
+            raise InvalidParameterError(name, "be left out where outputs are numbers", getattr(settings, name), hint)
+        for name in ready.data.class_names:
+            try:
+                float(name)
+            except ValueError:
+                hint = "Give data whose labels are numbers, or none; --columns label=COLUMN names another column."
+                raise InvalidParameterError("data", "have numbers for labels, as the outputs are", name, hint) from None
 
-def check_value_settings(settings: RunSettings, labels: Sequence[str]) -> None:
-    """Refuses settings that mean nothing where the model gives numbers, and labels that are none."""
-    unfit = {"evidence": settings.evidence, "plan": settings.plan != "fixed"}
-    for name in (name for name, given in unfit.items() if given):
-        hint = "Intervals look at where flips fell in any case, and hold at the number of votes that is fixed."
-        raise InvalidParameterError(name, "be left out where outputs are numbers", getattr(settings, name), hint)
-    for name in labels:
-        try:
-            float(name)
-        except ValueError:
-            hint = "Give data whose labels are numbers, or none; --columns label=COLUMN names another column."
-            raise InvalidParameterError("data", "have numbers for labels, as the outputs are", name, hint) from None
+    def forecast(self, settings: RunSettings, ready: TriedModel, place: OutputFolder | None) -> Iterator[str]:
+        """How many votes there are."""
+        store = None if place is None else place.votes(settings.store)
+        yield from forecast_of(settings, ready, [store], classes=False)
 
+    def certify(
+        self,
+        settings: RunSettings,
+        ready: TriedModel,
+        place: OutputFolder,
+        executor: Executor | None,
+        about: Mapping[str, object],
+    ) -> IntervalArchive:
+        """The intervals without attack and under the threat; labels are numbers by the names of their classes."""
+        smoothed = SmoothedRegressor(ready.base, ready.problem.noise, ready.rule)
+        result = smoothed.certify(
+            ready.problem,
+            samples=settings.samples,
+            seed=settings.seed,
+            alpha=settings.alpha,
+            family=settings.family,
+            threat=without_folders(settings.threat),
+            voting=Voting(settings.selection_samples, "fixed", place.votes(settings.store), executor),
+        )
+        names = row_names(result.votes.objects.tolist(), ready.job.target_nodes, ready.data.names)
+        numbers, labels = list(map(float, ready.data.class_names)), ready.labels
+        truth = None if labels is None else [None if label is None else numbers[label] for label in labels]
+        return IntervalArchive.from_result(result, names=names, labels=truth, settings=about)
 
-def certify_values(
-    settings: RunSettings,
-    ready: TriedModel,
-    labels: Sequence[int | None] | None,
-    store: Path,
-    executor: Executor | None,
-    about: Mapping[str, object],
-) -> IntervalArchive:
-    """The intervals of a run, without attack and under its threat; labels are numbers by the names of their classes."""
-    smoothed = SmoothedRegressor(ready.base, ready.problem.noise, ready.rule)
-    result = smoothed.certify(
-        ready.problem,
-        samples=settings.samples,
-        seed=settings.seed,
-        alpha=settings.alpha,
-        family=settings.family,
-        threat=without_folders(settings.threat),
-        voting=Voting(settings.selection_samples, "fixed", store, executor),
-    )
-    names = row_names(result.votes.objects.tolist(), ready.job.target_nodes, ready.data.names)
-    numbers = list(map(float, ready.data.class_names))
-    truth = None if labels is None else [None if label is None else numbers[label] for label in labels]
-    return IntervalArchive.from_result(result, names=names, labels=truth, settings=about)
+    def rows(self, archive: IntervalArchive, ready: TriedModel) -> Iterator[dict[str, object]]:
+        """The table of the intervals."""
+        return archive.rows()
 
-
-def write_values(folder: Path, archive: IntervalArchive, title: str) -> None:
-    """Writes the intervals, a table of them and a page."""
-    write(folder / CERTIFICATES, archive)
-    write_whole(folder / RESULTS, csv_lines(archive.rows()))
-    write_interval_page(folder / REPORT, archive, title)
+    def write_page(self, path: Path, archive: IntervalArchive, ready: TriedModel, title: str) -> None:
+        """Writes the page of the intervals."""
+        write_interval_page(path, archive, title)
 
 
 def value_figures(archive: IntervalArchive) -> list[tuple[str, float, float | None, float | None]]:

@@ -1,0 +1,51 @@
+"""What a way of certifying is to a run: `certification.py` prepares, and writes what one of these makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Any, Protocol
+
+from starcert.runs.inputs import TriedModel
+from starcert.runs.run_file import OutputFolder
+from starcert.runs.settings import RunSettings
+
+
+class Method(Protocol):
+    """One way to certify the objects of a run, each in a file of its own."""
+
+    title: str  # what the page is called, before the name of the data
+    unused: tuple[str, ...]  # settings, and parts of a record, that mean nothing to it
+    blind: bool  # whether a model that sees nothing an attack changes may stand beside it
+
+    def fits(self, settings: RunSettings, ready: TriedModel) -> bool:
+        """Whether this is what the settings ask of this model."""
+        ...
+
+    def check(self, settings: RunSettings, ready: TriedModel) -> None:
+        """Refuses settings and data that it cannot work with."""
+        ...
+
+    def forecast(self, settings: RunSettings, ready: TriedModel, place: OutputFolder | None) -> Iterator[str]:
+        """What is known before it begins in a folder, or without one, sentence by sentence."""
+        ...
+
+    def certify(
+        self,
+        settings: RunSettings,
+        ready: TriedModel,
+        place: OutputFolder,
+        executor: Executor | None,
+        about: Mapping[str, object],
+    ) -> Any:  # noqa: ANN401  (each has an archive of its own)
+        """Everything that is found, with how the run was made, for a file; work that was interrupted goes on."""
+        ...
+
+    def rows(self, archive: Any, ready: TriedModel) -> Iterator[dict[str, object]]:  # noqa: ANN401
+        """The rows of `results.csv`."""
+        ...
+
+    def write_page(self, path: Path, archive: Any, ready: TriedModel, title: str) -> None:  # noqa: ANN401
+        """Writes the page."""
+        ...

@@ -1,0 +1,95 @@
+"""Runs by votes on noisy copies: the radii that they certify, and by evidence what attacks do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Executor
+from pathlib import Path
+
+from starcert.certificates.certify import Certificates
+from starcert.certificates.preparation import possible_evidence
+from starcert.certificates.result_rows import row_names
+from starcert.certificates.smoothing import SmoothedClassifier
+from starcert.files import Archive
+from starcert.objects.binding import Problem
+from starcert.report import write_report
+from starcert.runs.forecast import forecast_of
+from starcert.runs.inputs import TriedModel
+from starcert.runs.run_file import OutputFolder
+from starcert.runs.settings import RunSettings
+from starcert.runs.threats import without_folders
+from starcert.voting.options import Evidence, Voting
+
+
+class Smoothed:
+    """Certificates of a smoothed classifier, as `Method` says."""
+
+    title, blind = "Robustness certificates", True
+    unused: tuple[str, ...] = ()
+
+    def fits(self, settings: RunSettings, ready: TriedModel) -> bool:
+        """Any model that answers classes."""
+        return True
+
+    def check(self, settings: RunSettings, ready: TriedModel) -> None:
+        """Its settings were checked when they were made."""
+
+    def forecast(self, settings: RunSettings, ready: TriedModel, place: OutputFolder | None) -> Iterator[str]:
+        """How many votes there are, and what they can certify."""
+        if place is None and settings.evidence:  # its sentences may be of what was left out
+            possible_evidence(ready.problem, _evidence(settings))
+        if place is None or not (place.finished and settings.plan == "decided"):  # then there are no votes to come
+            yield from forecast_of(settings, ready, [None if place is None else place.votes(settings.store)])
+
+    def certify(
+        self,
+        settings: RunSettings,
+        ready: TriedModel,
+        place: OutputFolder,
+        executor: Executor | None,
+        about: Mapping[str, object],
+    ) -> Archive:
+        """The certificates; labels are class numbers."""
+        found = certified(settings, ready, ready.problem, store=place.votes(settings.store), executor=executor)
+        return Archive.from_result(
+            found,
+            names=row_names(found.objects.tolist(), found.nodes, ready.data.names),
+            labels=ready.labels,
+            class_names=ready.data.class_names,
+            settings=about,
+        )
+
+    def rows(self, archive: Archive, ready: TriedModel) -> Iterator[dict[str, object]]:
+        """The table of the certificates."""
+        return archive.rows(ready.answers)
+
+    def write_page(self, path: Path, archive: Archive, ready: TriedModel, title: str) -> None:
+        """Writes the page of the certificates."""
+        write_report(path, archive, ready.problem, title=title, base=ready.answers)
+
+
+def certified(
+    settings: RunSettings,
+    ready: TriedModel,
+    problem: Problem,
+    *,
+    store: Path,
+    executor: Executor | None,
+    title: str = "votes",
+) -> Certificates:
+    """The certificates that the settings ask for, of a problem with the model of a run; labels are class numbers."""
+    smoothed = SmoothedClassifier(ready.base, problem.noise, ready.rule, fallback=ready.fallback)
+    return smoothed.certify(
+        problem,
+        samples=settings.samples,
+        seed=settings.seed,
+        alpha=settings.alpha,
+        family=settings.family,
+        threat=without_folders(settings.threat),
+        evidence=settings.evidence and _evidence(settings),
+        voting=Voting(settings.selection_samples, settings.plan, store, executor, progress=title),
+    ).numbered
+
+
+def _evidence(settings: RunSettings) -> Evidence:
+    return Evidence(settings.own_samples, settings.collective)
