@@ -6,7 +6,7 @@ import json
 import pytest
 
 from starcert.files import read
-from starcert.runs import exact_run
+from starcert.runs import certification
 
 MODEL = """
 def majority():
@@ -104,7 +104,7 @@ def test_an_interrupted_run_writes_the_same_files(folder, here, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(exact_run, "write", stop)
+        patch.setattr(certification, "write", stop)
         assert here("certify", "run.toml", "--exact", "--out", "stopped")[0] == 130
     assert (folder / "stopped.partial" / "tried.json").is_file()
     assert here("certify", "run.toml", "--exact", "--out", "stopped")[0] == 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
@@ -72,7 +72,7 @@ class Exact:
             settings=about,
         )
 
-    def rows(self, archive: ExactArchive, ready: TriedModel) -> Iterator[dict[str, object]]:
+    def rows(self, archive: ExactArchive, ready: TriedModel) -> Iterable[dict[str, object]]:
         """The table of what was found."""
         return exact_rows(archive)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, Protocol
@@ -42,7 +42,7 @@ class Method(Protocol):
         """Everything that is found, with how the run was made, for a file; work that was interrupted goes on."""
         ...
 
-    def rows(self, archive: Any, ready: TriedModel) -> Iterator[dict[str, object]]:  # noqa: ANN401
+    def rows(self, archive: Any, ready: TriedModel) -> Iterable[dict[str, object]]:  # noqa: ANN401
         """The rows of `results.csv`."""
         ...
 

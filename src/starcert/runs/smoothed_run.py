@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from pathlib import Path
 
@@ -59,7 +59,7 @@ class Smoothed:
             settings=about,
         )
 
-    def rows(self, archive: Archive, ready: TriedModel) -> Iterator[dict[str, object]]:
+    def rows(self, archive: Archive, ready: TriedModel) -> Iterable[dict[str, object]]:
         """The table of the certificates."""
         return archive.rows(ready.answers)
 

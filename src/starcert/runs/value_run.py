@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from pathlib import Path
 
@@ -73,7 +73,7 @@ class Values:
         truth = None if labels is None else [None if label is None else numbers[label] for label in labels]
         return IntervalArchive.from_result(result, names=names, labels=truth, settings=about)
 
-    def rows(self, archive: IntervalArchive, ready: TriedModel) -> Iterator[dict[str, object]]:
+    def rows(self, archive: IntervalArchive, ready: TriedModel) -> Iterable[dict[str, object]]:
         """The table of the intervals."""
         return archive.rows()
 
