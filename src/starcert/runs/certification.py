@@ -14,7 +14,7 @@ from starcert.runs.blind_run import blind_row
 from starcert.runs.exact_run import Exact
 from starcert.runs.fallback_run import with_fallback
 from starcert.runs.inputs import RunInputs, TriedModel, describe_rule, read_inputs, try_model
-from starcert.runs.method import Method
+from starcert.runs.method import RunMethod
 from starcert.runs.models import other_noise
 from starcert.runs.run_file import CERTIFICATES, REPORT, RESULTS, OutputFolder, RunRecord, plain_value
 from starcert.runs.settings import SETTINGS, RunSettings
@@ -27,7 +27,7 @@ from starcert.system.output import csv_lines
 
 Say = Callable[[str], None]  # receives a sentence
 
-METHODS: tuple[Method, ...] = (Exact(), Values(), Smoothed())
+METHODS: tuple[RunMethod, ...] = (Exact(), Values(), Smoothed())
 """The ways of certifying: the first that fits is taken."""
 
 
@@ -99,7 +99,7 @@ def forecast(settings: RunSettings) -> Iterator[str]:
     yield from _method_of(settings, ready).forecast(settings, ready, None)
 
 
-def _method_of(settings: RunSettings, ready: TriedModel) -> Method:
+def _method_of(settings: RunSettings, ready: TriedModel) -> RunMethod:
     """The method that the settings ask for, which accepts them."""
     method = next(each for each in METHODS if each.fits(settings, ready))
     method.check(settings, ready)
@@ -126,7 +126,7 @@ def check_expected(digests: Mapping[str, str], expected: Mapping[str, str]) -> N
         )
 
 
-def _provenance(settings: RunSettings, ready: TriedModel, method: Method) -> dict[str, object]:
+def _provenance(settings: RunSettings, ready: TriedModel, method: RunMethod) -> dict[str, object]:
     """How the run was made, for its certificates: whatever their content depends on, but no place of any file."""
     word, always = ready.problem.kind.word, {"limit", "nodes"} if settings.targets == "nodes" else {"limit"}
     used: dict[str, object] = {

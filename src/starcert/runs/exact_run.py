@@ -24,7 +24,7 @@ TRIED = "tried.json"  # what was tried, in the output folder, for a run to go on
 
 
 class Exact:
-    """Every attack of the threat is tried on the plain model, as `Method` says."""
+    """Every attack of the threat is tried on the plain model, as `RunMethod` says."""
 
     title, blind = "The plain model, exactly", True
     unused: tuple[str, ...] = ("samples", "selection_samples", "evidence", "own_samples", "plan", "seed", "chunk_size")

@@ -12,7 +12,7 @@ from starcert.runs.run_file import OutputFolder
 from starcert.runs.settings import RunSettings
 
 
-class Method(Protocol):
+class RunMethod(Protocol):
     """One way to certify the objects of a run, each in a file of its own."""
 
     title: str  # what the page is called, before the name of the data

@@ -22,7 +22,7 @@ from starcert.voting.options import Evidence, Voting
 
 
 class Smoothed:
-    """Certificates of a smoothed classifier, as `Method` says."""
+    """Certificates of a smoothed classifier, as `RunMethod` says."""
 
     title, blind = "Robustness certificates", True
     unused: tuple[str, ...] = ()

@@ -22,7 +22,7 @@ from starcert.voting.options import Voting
 
 
 class Values:
-    """Intervals for a model that gives numbers, as `Method` says."""
+    """Intervals for a model that gives numbers, as `RunMethod` says."""
 
     title, blind = "Certified intervals", False
     unused: tuple[str, ...] = ()
