@@ -51,6 +51,7 @@ COMMANDS = {
     "list": ("list_commands", "List what there is to choose from: threats, regions, laws, methods, data, settings."),
     "radius": ("radius_commands", "Compute what a noise certifies: one radius, or all from a bound, votes or a store."),
     "reproduce": ("run_commands", "Reproduce a study of the paper: figures, tables, a page, and which claims hold."),
+    "show": ("show_command", "Show a finished run again, or everything about one of its rows."),
     "sweep": ("run_commands", "Choose the noise: accuracy against certified radii over a grid of levels."),
     "train": ("run_commands", "Train your own PyG module with the noise that it will vote under."),
     "verify": ("file_commands", "Prove the claims in a file of certificates again, in exact arithmetic."),
