@@ -34,7 +34,7 @@ def test_a_run_is_shown_whole_and_row_by_row(run, here):
 
 def test_what_is_not_there_is_named(run, here):
     for words, said in (
-        ((run, "g7"), "'NAME' must name a row of the run. Got 'g7' instead. Did you mean g"),
+        ((run, "g7"), "'NAME' must name a row of the run. Got 'g7' instead. There are 6, such as g1"),
         ((run.parent,), "no finished run is there"),
     ):
         status, _, error = here("show", *words)
