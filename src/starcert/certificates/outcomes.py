@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, overload
 
 import numpy as np
@@ -33,9 +34,11 @@ if TYPE_CHECKING:
     from starcert.certificates.paired import StructureGain
 
 MAX_STEPS = 6
+BEYOND = 2**62  # in place of a size: there is none
 TOO_FAR = "beyond the radii that were looked at"
 
 Mask = npt.NDArray[np.bool_]
+Whole = npt.NDArray[np.int64]
 Labels: TypeAlias = npt.ArrayLike | Sequence[object]  # the true classes; None: not known
 State = Literal["certified", "broken", "open"]
 
@@ -130,24 +133,44 @@ class Outcomes(Sequence[Outcome]):
     def __getitem__(self, index: int | slice) -> Outcome | tuple[Outcome, ...]:
         return self.rows[index]
 
+    @cached_property
+    def _columns(self) -> tuple[Whole, Whole, Whole]:
+        """Of each row the largest certified size, and the smallest sizes that break it and that have an attack.
+
+        −1 where there is no answer, and beyond all sizes where nothing breaks it, or there is no attack.
+        """
+        certified = [-1 if one.answer is None else one.certified or 0 for one in self.rows]
+        broken = [BEYOND if one.broken is None else one.broken for one in self.rows]
+        attacked = [
+            next((size for size, n in enumerate(one.attacks, start=1) if n), BEYOND if one.attacks else 0)
+            for one in self.rows
+        ]
+        return np.array(certified, np.int64), np.array(broken, np.int64), np.array(attacked, np.int64)
+
     @property
     def answered(self) -> Mask:
         """Which rows have an answer."""
-        return self._mask(one.answer is not None for one in self.rows)
+        return self.certified(0)
 
     def right(self, truth: Sequence[int | None]) -> Mask:
         """Which rows have the true class, which is known, as their answer."""
-        return self._mask(
-            label is not None and one.answer == label for one, label in zip(self.rows, truth, strict=True)
-        )
+        pairs = zip(self.rows, truth, strict=True)
+        return np.array([label is not None and one.answer == label for one, label in pairs], dtype=np.bool_)
 
     def possible(self, size: int) -> Mask:
-        """Which rows have an attack of at most this size."""
-        return self._mask(one.possible(size) for one in self.rows)
+        """Which rows have an attack of at most this size; size 0: all, none need be attacked."""
+        found: Mask = self._columns[2] <= (size or BEYOND)
+        return found
 
     def certified(self, size: int) -> Mask:
         """Which rows have an answer that no attack of at most this size changes."""
-        return self._mask(one.withstands(size) for one in self.rows)
+        found: Mask = self._columns[0] >= size
+        return found
+
+    def broken(self, size: int) -> Mask:
+        """Which rows are broken by a known attack of at most this size."""
+        found: Mask = (self._columns[1] <= size) & ~self.certified(size)
+        return found
 
     def why_unknown(self, size: int, among: Mask) -> str:
         """Why it would say nothing that the others of some rows are not certified; "" where it is a finding on any."""
@@ -181,7 +204,7 @@ class Outcomes(Sequence[Outcome]):
         alone = None if self.by_p_A is None else int((judged & self.by_p_A.certified(size)).sum())
         why, n_certified = self.why_unknown(size, possible), int((judged & safe).sum())
         unknown = bool(why) and not n_certified
-        broken = self._mask(one.state(size) == "broken" for one in self.rows)
+        broken = self.broken(size)
         still_open = judged & ~safe & ~broken
         settle = [
             votes
@@ -211,10 +234,6 @@ class Outcomes(Sequence[Outcome]):
 
     def _by_object(self, some: Mask) -> list[tuple[int, Outcome]]:
         return [(number, one) for number, one, counts in zip(self.objects, self.rows, some, strict=True) if counts]
-
-    @staticmethod
-    def _mask(values: Iterable[bool]) -> Mask:
-        return np.fromiter(values, dtype=np.bool_)
 
 
 class Results:
