@@ -9,7 +9,7 @@ from target_worlds import Busy, named_star
 
 import starcert as sc
 from starcert.files import ExactArchive, read, recount, verify, write
-from starcert.files.listed_attacks import StatedThreat
+from starcert.files.threat_texts import StatedThreat
 
 GRAPHS = [sc.Graph(4, pairs) for pairs in ([], [(0, 1), (1, 2), (2, 3)], list(combinations(range(4), 2)))]
 TYPED = [

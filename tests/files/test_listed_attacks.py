@@ -21,7 +21,8 @@ from starcert.files.checker import evidence as checking
 from starcert.files.checker.rows import FileProofs, RowProofs
 from starcert.files.claims import Broken, Size, claims_of
 from starcert.files.evidence_file import ARRAYS, VALUED
-from starcert.files.listed_attacks import AttackIndex, StatedThreat
+from starcert.files.listed_attacks import AttackIndex
+from starcert.files.threat_texts import StatedThreat
 from starcert.math import evidence as engine
 from starcert.math.attacked_sites import describe_attack
 from starcert.math.listed import group_attacks

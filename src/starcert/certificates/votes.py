@@ -20,6 +20,7 @@ from typing_extensions import override
 from starcert.certificates.certificate import Certificate
 from starcert.classifiers.base import are_tied
 from starcert.math.attacked_sites import sites_by_pool
+from starcert.math.joint import OwnTally
 from starcert.objects import Sites
 from starcert.objects.binding import axes_of, clean_values
 from starcert.objects.noise import Noise
@@ -34,16 +35,6 @@ SPAN = 4096  # votes, about, that one task of a worker counts
 RECOUNTED = 16  # attacks on an object, at most, whose first votes are counted again when a run ends
 
 Counts = npt.NDArray[np.int64]
-
-
-class OwnTally(NamedTuple):
-    """One chunk of votes at one attacked object: for each class, and for each one against the class its flips by axis.
-
-    An attacked site counts as flipped where it differs from the clean object.
-    """
-
-    counts: Counts
-    numbers: Counts  # shape (votes, axes)
 
 
 class AttackVotes(ABC):

@@ -19,7 +19,8 @@ from starcert.certificates.collective import Collective, CollectiveClaim, JointQ
 from starcert.files.checker.collective import TargetsChecker
 from starcert.files.evidence_file import GraphEvidence, unpack
 from starcert.files.joint_votes import joint_evidence, joint_votes
-from starcert.files.listed_attacks import question_from_json, question_to_json, threat_from_json, threat_to_json
+from starcert.files.listed_attacks import question_to_json
+from starcert.files.threat_texts import question_from_json, threat_from_json, threat_to_json
 from starcert.files.untrusted import Field, MalformedError
 from starcert.math.attacked_sites import AttackAxis
 from starcert.math.confidence import Votes, check_alpha

@@ -14,26 +14,24 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, zip_longest
-from typing import BinaryIO, overload
+from typing import TYPE_CHECKING, BinaryIO, overload
 
 import numpy as np
 import numpy.typing as npt
 from numpy.lib import format as npy
 
-from starcert.certificates.certificate import Verdicts
-from starcert.certificates.votes import OwnTally
 from starcert.files.listed_attacks import LISTED, attack_parts, take_attacks
 from starcert.files.untrusted import MAX_UNPACKED, MalformedError, PackedArrays
 from starcert.math.attacked_sites import MAX_EVIDENCE_SITES, NO_AXIS, AttackAxis, describe_attack, sites_by_pool
 from starcert.math.flips import FlipRecord
-from starcert.math.joint import NO_CLASS
+from starcert.math.joint import NO_CLASS, OwnTally
 from starcert.math.listed import AttackList
-from starcert.objects.binding import axes_from, first_axes
 from starcert.objects.laws import axis_moves
-from starcert.objects.noise import Noise
-from starcert.sampling.draws import LANES
-from starcert.sampling.sampler import OWN_CHUNKS, Attack
+from starcert.objects.noise import Noise, axes_from, first_axes
 from starcert.system.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from starcert.certificates.certificate import Verdicts
 
 ARRAYS = {
     "graphs": "<i8",  # the numbers of the graphs that have evidence
@@ -61,6 +59,8 @@ VALUED = {
 JOINT = {"answers": "<u2"}  # of each vote what all targets but the first answered
 """A further array of a file with all votes, whatever they are for, where the targets of a graph share their flips."""
 
+OWN_VOTES = 8, 64  # at least and at most in a chunk at an attacked graph: see `sampler.own_chunk`
+
 FORMS = ("bits", "positions", "by_axis")  # the array of `FlipRecord` that tells each form of flips
 SITES = ("axes", "values", *LISTED)  # the arrays that all targets of a graph share
 
@@ -68,6 +68,7 @@ HEAD = ("label", "n_sites", "chunks", "votes", "form", "most", "attacks", "max_f
 """Class, sites, chunks, votes against the class, form of the flips, own votes at most (−1: none), attacks with some,
 the most flips of a level that was looked at (−1: any)."""
 
+Attack = tuple[int, ...]
 Whole = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 
@@ -144,10 +145,10 @@ class GraphEvidence:
                 raise InvalidParameterError(name, "attack each site once", attack)
             for votes, numbers in tallies:
                 lost = int(votes.sum() - votes[label])
-                known = votes.shape == (n_classes,) and OWN_CHUNKS[0] <= votes.sum() <= LANES
+                known = votes.shape == (n_classes,) and OWN_VOTES[0] <= votes.sum() <= OWN_VOTES[1]
                 if not known or numbers.shape != (lost, n_axes):
-                    must = (
-                        f"have {OWN_CHUNKS[0]} to {LANES} votes in each chunk at an attacked graph, with flip numbers"
+                    must = "have {} to {} votes in each chunk at an attacked graph, with flip numbers".format(
+                        *OWN_VOTES
                     )
                     raise InvalidParameterError(name, must, votes.tolist())
                 if (numbers > counted).any():
@@ -334,7 +335,7 @@ def _own_votes(
     unread: PackedArrays, attacks: int, most: int, *, label: int, n_classes: int, n_axes: int
 ) -> dict[Attack, _Tallies]:
     """The votes at attacked graphs, at most `most` in all."""
-    least, left = OWN_CHUNKS[0], most
+    least, left = OWN_VOTES[0], most
     if not 0 <= attacks <= left // least:
         raise InvalidParameterError("heads", f"have at most {left // least} attacks with votes of their own", attacks)
     own: dict[Attack, _Tallies] = {}

@@ -19,14 +19,14 @@ from starcert.certificates.trying import MAX_COUNTED, NEVER
 from starcert.files.checker.trials import MAX_TRIED
 from starcert.files.claims import TriedRow
 from starcert.files.kept import Kept, about_rows, json_lines
-from starcert.files.listed_attacks import threat_from_json, threat_to_json
+from starcert.files.reading import EXACT
+from starcert.files.threat_texts import StatedThreat, threat_from_json, threat_to_json
 from starcert.files.untrusted import VERSION, Field
 from starcert.math.channels import MAX_RADIUS
 from starcert.objects import TargetNodes
 from starcert.objects.graph_kind import GRAPHS
 from starcert.objects.noise import MAX_SITES
 
-FORMAT = "starcert exact"
 SAYS = (
     "Nothing is sampled, so alpha is 0. Without attack the plain classifier answers 'class'. The attacks of the threat "
     "on each object are numbered from 0, those of size 1 first, and were tried in this order, at most 'limit' of them: "
@@ -41,6 +41,7 @@ SAYS = (
 class ExactArchive(Kept):
     """What trying attacks has shown, and what a reader wants to know about the objects."""
 
+    kind = "exact"
     result: ExactCertificates  # as a file states it; labels are class numbers
     claims: tuple[TriedRow, ...] = ()  # about each row, as a file states them
 
@@ -70,6 +71,11 @@ class ExactArchive(Kept):
         )
         nodes = None if result.nodes is None else tuple(result.nodes.index.tolist())
         return cls(result=replace(result, classes=None), class_names=tuple(map(str, called)), nodes=nodes, **about)
+
+    @property
+    def of_unknown_threat(self) -> bool:
+        """Whether the threat is known by its text alone."""
+        return isinstance(self.result.threat, StatedThreat)
 
     @property
     def object_names(self) -> tuple[str, ...]:
@@ -104,7 +110,7 @@ def exact_lines(archive: ExactArchive) -> Iterator[str]:
     """The archive as the text of a file."""
     result = archive.result
     head = {
-        "format": FORMAT,
+        "format": EXACT,
         "version": VERSION,
         "says": SAYS,
         "alpha": 0,

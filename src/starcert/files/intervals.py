@@ -22,7 +22,7 @@ from starcert.classifiers.values import ValueRange
 from starcert.files.evidence_file import GraphEvidence, unpack
 from starcert.files.joint_votes import joint_evidence, joint_votes
 from starcert.files.kept import Kept, about_rows, json_lines
-from starcert.files.listed_attacks import question_to_json, threat_from_json, threat_to_json
+from starcert.files.listed_attacks import question_to_json
 from starcert.files.premises import (
     audit_from_json,
     check_exact,
@@ -32,6 +32,8 @@ from starcert.files.premises import (
     noise_to_json,
     questions_from_json,
 )
+from starcert.files.reading import INTERVALS
+from starcert.files.threat_texts import threat_from_json, threat_to_json
 from starcert.files.untrusted import VERSION, Field, MalformedError
 from starcert.math.channels import MAX_RADIUS
 from starcert.math.confidence import Votes, check_alpha
@@ -41,7 +43,6 @@ from starcert.objects.noise import MAX_SITES, Noise, RadiusLike
 from starcert.objects.threats import Threat, read_threat
 from starcert.system.errors import InvalidParameterError
 
-FORMAT = "starcert intervals"
 SAYS = (
     "For each graph and each entry of 'claims' by itself, with probability at least 1 - alpha over the sampling of the "
     "graph's outputs: the mean output on noisy copies, or the probability of an output above 'above', lies in the "
@@ -56,6 +57,7 @@ SAYS = (
 class IntervalArchive(Kept):
     """Outputs on noisy copies, what is claimed from them, and what a reader wants to know about the objects."""
 
+    kind = "intervals"
     result: ValueCertificates  # what intervals are computed from
     claims: tuple[Claim, ...]  # what they are about
     intervals: tuple[tuple[tuple[float, float], ...], ...]  # of each row, in the order of the claims; as stated
@@ -132,7 +134,7 @@ def interval_lines(archive: IntervalArchive, evidence: Mapping[str, object]) -> 
     result = archive.result
     outputs = asdict(result.outputs)
     head = {
-        "format": FORMAT,
+        "format": INTERVALS,
         "version": VERSION,
         "says": SAYS,
         "noise": noise_to_json(result.noise),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from starcert.system.errors import InvalidParameterError
 from starcert.system.files import versions
@@ -20,6 +20,7 @@ class Kept:
     settings: Mapping[str, object]  # how the run was made (model, data, regions, samples, seed, …), as JSON values
     provenance: Mapping[str, str]  # the versions that made it
     class_names: tuple[str, ...] = ()
+    kind: ClassVar[str] = "certificates"  # or "exact", where every attack was tried, or "intervals"
     nodes: tuple[int, ...] | None = None  # the index of the node of each row, where nodes are classified
 
     def __len__(self) -> int:

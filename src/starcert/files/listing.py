@@ -19,8 +19,8 @@ from starcert.certificates.trying import NEVER, Tried, attacks_at_once
 from starcert.classifiers.base import Classifier
 from starcert.files.exact_archive import ExactArchive
 from starcert.files.joint_votes import numbered_attacks
-from starcert.files.listed_attacks import StatedThreat
 from starcert.files.record import Archive
+from starcert.files.threat_texts import StatedThreat
 from starcert.files.verification import Mismatch, Verification, verify
 from starcert.objects import Sites
 from starcert.objects.binding import Problem

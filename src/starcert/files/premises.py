@@ -13,19 +13,20 @@ from fractions import Fraction
 from hashlib import file_digest, sha256
 from os import fspath
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
-from starcert.certificates.questions import Question
 from starcert.files.claims import MAX_VOTES
 from starcert.files.evidence_file import GraphEvidence
-from starcert.files.listed_attacks import question_from_json
 from starcert.files.untrusted import Field, MalformedError, opened
 from starcert.math.audit import Audit
 from starcert.objects.laws import Law, law_from_json
 from starcert.objects.noise import Noise
-from starcert.objects.threats import Threat
 from starcert.system.errors import ArchiveError, InvalidParameterError, StarcertWarning
 from starcert.system.files import write_whole
+
+if TYPE_CHECKING:
+    from starcert.certificates.questions import Question
+    from starcert.objects.threats import Threat
 
 SIDE = ".evidence.npz"  # how the name of a side file ends
 MAX_NAME = 255  # bytes of the name of a side file
@@ -140,6 +141,8 @@ def evidence_from_json(
 
 def questions_from_json(field: Field, threat: Threat, n_axes: int, n_objects: int) -> list[Question]:
     """What a threat asks about each object, without its attacks."""
+    from starcert.files.threat_texts import question_from_json  # noqa: PLC0415  (threats list attacks on objects)
+
     found = [question_from_json(each, threat, n_axes) for each in field.items()]
     field.check(len(found) == n_objects, f"have an entry for each of {n_objects:,} graphs")
     return found

@@ -7,19 +7,12 @@ from dataclasses import replace
 from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import numpy as np
 
-from starcert.certificates.questions import Question
 from starcert.files.claims import MAX_VOTES, claims_from_json
-from starcert.files.collective_votes import MISSING_COLLECTIVE, read_collective
 from starcert.files.evidence_file import GraphEvidence, unpack
-from starcert.files.exact_archive import FORMAT as EXACT
-from starcert.files.exact_archive import ExactArchive, exact_from_json
-from starcert.files.intervals import FORMAT as INTERVALS
-from starcert.files.intervals import IntervalArchive, intervals_from_json
-from starcert.files.listed_attacks import threat_from_json
 from starcert.files.premises import (
     audit_from_json,
     check_exact,
@@ -36,8 +29,14 @@ from starcert.math.frontier import Radius
 from starcert.objects.noise import MAX_SITES, Noise
 from starcert.system.errors import ArchiveError
 
-FORMAT = "starcert certificates"
-FORMATS = (FORMAT, EXACT, INTERVALS)
+if TYPE_CHECKING:
+    from starcert.certificates.questions import Question
+    from starcert.files.collective_votes import KeptClaims
+    from starcert.files.exact_archive import ExactArchive
+    from starcert.files.intervals import IntervalArchive
+    from starcert.objects.threats import Threat
+
+FORMAT, EXACT, INTERVALS = FORMATS = "starcert certificates", "starcert exact", "starcert intervals"
 MAX_ROWS = 2**31  # more nodes than any graph has, and more graphs than any file
 GONE = {"deep_votes": "deep votes"}
 """Members of files of earlier versions, and what this version can no longer prove."""
@@ -60,10 +59,14 @@ def read_top(top: Field, path: str | PathLike[str], *, whole: bool = False) -> A
     """The archive in a file of which the JSON is read already; `whole`: not without its side file."""
     with archive_errors(path):
         if top.value["format"] == EXACT:
+            from starcert.files.exact_archive import exact_from_json  # noqa: PLC0415  (each kind where it is read)
+
             return exact_from_json(top)
-        return intervals_from_json(top, Path(path)) if top.value["format"] == INTERVALS else _archive(
-            top, Path(path), all_of_it=whole
-        )  # fmt: skip
+        if top.value["format"] == INTERVALS:
+            from starcert.files.intervals import intervals_from_json  # noqa: PLC0415  (as above)
+
+            return intervals_from_json(top, Path(path))
+        return _archive(top, Path(path), all_of_it=whole)
 
 
 def laws_from_outside(top: Field) -> tuple[str, ...]:
@@ -86,12 +89,17 @@ def top_of(path: str | PathLike[str]) -> Field:
     return top
 
 
-def _archive(whole: Field, path: Path, *, all_of_it: bool) -> Archive:
+def _check_gone(whole: Field) -> None:
+    """Refuses a file that rests on what this version no longer proves."""
     for name, what in GONE.items():
         if name in whole.mapping():
             raise MalformedError(
                 f"it rests on {what}, which this version no longer proves. Verify it with starcert 0.2.0."
             )
+
+
+def _archive(whole: Field, path: Path, *, all_of_it: bool) -> Archive:
+    _check_gone(whole)
     top = whole.members(
         *("format", "version", "says", "noise", "axes", "alpha", "alpha_exact", "max_radius", "classes", "settings"),
         *("provenance", "graphs"),
@@ -104,7 +112,7 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> Archive:
         problem = f"it rests on what the bound {bound!r} states, which this version no longer reads"
         raise MalformedError(f"{problem}. Verify it with starcert 0.2.0.")
     noise = noise_from_json(top["noise"])
-    threat = threat_from_json(top["threat"]) if "threat" in top else None
+    threat = _threat(top["threat"]) if "threat" in top else None
     whole.check(("listed" in top) is (threat is not None), "have 'listed' with a threat, and else not")
     top["says"].text()
     top["axes"].check(top["axes"].value == list(noise.axes), f"be the axes of the noise, {', '.join(noise.axes)}")
@@ -170,11 +178,9 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> Archive:
         nodes=_all_or_none(indices, "node"),
         bound=bound,
         asked=None if asked is None else _with_attacks(asked, objects, kept),
-        collective=None if "collective" not in top else read_collective(
-            top["collective"], partial(_collective_side, path=path, needed=all_of_it), votes, noise, anchored, alpha
-        ),
+        collective=_together(top.get("collective"), path, votes, noise, anchored, alpha, needed=all_of_it),
         claims=claims,
-    )  # fmt: skip
+    )
 
 
 def _fallback(field: Field | None, answers: Sequence[int] | None) -> BlindAnswers | None:
@@ -189,13 +195,37 @@ def _fallback(field: Field | None, answers: Sequence[int] | None) -> BlindAnswer
     return BlindAnswers(threshold, np.array(answers))
 
 
-def _collective_side(
-    field: Field, unpacked: Callable[[BinaryIO], list[GraphEvidence | None]], n_graphs: int, *, path: Path, needed: bool
-) -> tuple[GraphEvidence | None, ...] | None:
-    """The side file of collective claims; None where it is not there, and not needed."""
-    found = evidence_from_json(field, path, unpacked, needed=needed, n_graphs=n_graphs, missing=MISSING_COLLECTIVE)
-    field.check(any(found) or not (needed or field.mapping()["file"] is None), "name a file with votes of some graph")
-    return found if any(found) else None
+def _threat(field: Field) -> Threat:
+    """The threat that a file is about."""
+    from starcert.files.threat_texts import threat_from_json  # noqa: PLC0415  (threats list attacks on objects)
+
+    return threat_from_json(field)
+
+
+def _together(
+    field: Field | None,
+    path: Path,
+    votes: Votes,
+    noise: Noise,
+    anchored: Sequence[str],
+    alpha: float,
+    *,
+    needed: bool,
+) -> KeptClaims | None:
+    """The claims about all answers at once; None where there are none, or their side file is not there."""
+    if field is None:
+        return None
+    from starcert.files.collective_votes import MISSING_COLLECTIVE, read_collective  # noqa: PLC0415  (as above)
+
+    def side(
+        entry: Field, unpacked: Callable[[BinaryIO], list[GraphEvidence | None]], n_graphs: int
+    ) -> tuple[GraphEvidence | None, ...] | None:
+        found = evidence_from_json(entry, path, unpacked, needed=needed, n_graphs=n_graphs, missing=MISSING_COLLECTIVE)
+        named = any(found) or not (needed or entry.mapping()["file"] is None)
+        entry.check(named, "name a file with votes of some graph")
+        return found if any(found) else None
+
+    return read_collective(field, side, votes, noise, anchored, alpha)
 
 
 def _with_attacks(

@@ -10,39 +10,34 @@ searched, and no certificate rests on it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.certificate import Certificate, Verdicts, lies_within
-from starcert.certificates.certify import Certificates, certify
-from starcert.certificates.collective import CollectiveClaim
-from starcert.certificates.evidence import verdicts_of
-from starcert.certificates.questions import Question
-from starcert.certificates.result_rows import as_csv_rows
-from starcert.certificates.votes import RecordedVotes
 from starcert.files.blind_row import BlindRow
 from starcert.files.checker.arithmetic import LIMITS
 from starcert.files.claims import MAX_VOTES, Claim
-from starcert.files.collective_votes import KeptClaims
 from starcert.files.evidence_file import GraphEvidence
-from starcert.files.kept import Kept, about_rows, plain_settings
-from starcert.files.listed_attacks import AttackIndex, question_to_json, text_of, threat_to_json
+from starcert.files.kept import Kept, plain_settings
+from starcert.files.listed_attacks import AttackIndex, question_to_json
 from starcert.math.confidence import ANYTIME, CLOPPER_PEARSON, Bounds, Votes, anytime_bounds, bounds_of, check_alpha
 from starcert.math.frontier import Radius
 from starcert.math.limits import counts_alpha
 from starcert.math.listed import AttackList
 from starcert.objects.noise import Noise
-from starcert.objects.threats import threat_of
 from starcert.system.errors import InvalidParameterError
 from starcert.system.output import as_frame
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from starcert.certificates.certify import Certificates
+    from starcert.certificates.collective import CollectiveClaim
+    from starcert.certificates.questions import Question
+    from starcert.files.collective_votes import KeptClaims
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -50,6 +45,7 @@ class Archive(Kept):
     """Votes, noise and alpha of certified graphs, with what a reader wants to know about them.
 
     Example:
+        >>> from starcert.certificates.certify import certify
         >>> from starcert.math.confidence import clopper_pearson
         >>> votes = Votes([[9_900, 100]], selection=[[98, 2]])
         >>> result = certify(clopper_pearson(votes), Noise(bonds=0.1), max_radius=5)
@@ -132,7 +128,7 @@ class Archive(Kept):
             asked = None if self.asked is None else self.asked[number]
             limits = _intersection(self.boxes[row], self.max_radius)
             levels = set() if asked is None else set[Radius]().union(*asked.levels)
-            if limits is not None and (beyond := [each for each in levels if not lies_within(each, limits)]):
+            if limits is not None and (beyond := [each for each in levels if any(map(int.__gt__, each, limits))]):
                 raise InvalidParameterError(f"asked[{number}]", f"have levels within {limits}", beyond[0])
             graph = None if self.evidence is None else self.evidence[row]
             if graph is None or (number in lists and lists[number] is graph.attacks):
@@ -167,50 +163,10 @@ class Archive(Kept):
             claims: what `at_most_changed` returned, with `Evidence(collective=True)`; by default the claim about the
                 whole threat with the smallest k that can be shown.
         """
-        if not isinstance(certificates, Certificates):
-            hint = "Give what SmoothedClassifier.certify or certify returned."
-            raise InvalidParameterError("certificates", "be Certificates", type(certificates).__name__, hint)
-        votes, alpha = certificates.votes, certificates.alpha
-        if votes is None or alpha is None:
-            hint = "Make the bounds with clopper_pearson(votes)."
-            raise InvalidParameterError("certificates", "come from votes", "bounds without votes", hint)
-        n_classes = votes.counts.shape[1]
-        by, word = certificates.bounds, certificates.kind.word
-        about = {} if word == "graph" else {"objects": f"{word}s"}
-        if certificates.threat is not None and certificates.threat.by_radius:
-            about["threat"] = str(certificates.threat)
-        if class_names is not None and len(set(class_names)) < len(class_names):
-            raise InvalidParameterError("class_names", "be different names", list(class_names))
-        verdicts = certificates.verdicts or ()
-        about_rows_ = about_rows(
-            certificates.objects.tolist(),
-            certificates.targets.tolist(),
-            names=certificates.names if names is None else names,
-            labels=None if labels is None else certificates.truth(labels).tolist(),
-            settings={**about, **settings} if isinstance(settings, Mapping) else settings or about,
-        )
-        archive = cls(
-            **about_rows_,
-            noise=certificates.noise,
-            votes=votes,
-            alpha=alpha,
-            max_radius=certificates.max_radius,
-            capacities=tuple(certificates.capacity),
-            anchored=tuple(certificates.anchored),
-            class_names=tuple(
-                map(str, certificates.classes or range(n_classes)) if class_names is None else class_names
-            ),
-            boxes=tuple(certificates.boxes),
-            asked=None if certificates.asked is None else tuple(certificates.asked),
-            together=certificates.bounds.family_size,
-            bound=by.bound,
-            evidence=tuple(map(GraphEvidence.of, votes.records, verdicts)) if any(verdicts) else None,
-            collective=KeptClaims.of(certificates.collective, claims),
-            nodes=None if certificates.nodes is None else tuple(certificates.nodes.index.tolist()),
-        )
-        if certificates.bounds.agrees_with(archive.bounds):
-            vars(archive)["certificates"] = certificates.numbered  # with what was proved already
-        return archive
+        from starcert.files.results import archive_of  # noqa: PLC0415  (what certifies; a proof needs none of it)
+
+        about: dict[str, Any] = {"names": names, "labels": labels, "class_names": class_names, "settings": settings}
+        return archive_of(certificates, claims=claims, **about)
 
     def confirmed(self) -> Archive:
         """The same archive, after its boxes were compared with the sites of its graphs: they are capacities."""
@@ -218,37 +174,31 @@ class Archive(Kept):
             return self
         found = replace(self, capacities=self.boxes)
         if (verdicts := self.certificates.verdicts) is not None:  # they rest on the sizes of axes already
-            vars(found)["certificates"] = replace(found._by_counts(), verdicts=verdicts)
+            vars(found)["certificates"] = replace(found.by_counts, verdicts=verdicts)
         return found
 
     @cached_property
     def certificates(self) -> Certificates:
         """The certificates of the graphs, made afresh from votes and noise: never read from a file."""
-        by_counts = self._by_counts()
-        if self.evidence is None or not any(self.evidence):
-            return by_counts
-        return replace(by_counts, verdicts=[self._verdicts(row, one) for row, one in enumerate(by_counts)])
+        from starcert.files.results import certificates_of  # noqa: PLC0415  (as above)
 
-    def _by_counts(self) -> Certificates:
+        return certificates_of(self)
+
+    @property
+    def by_counts(self) -> Certificates:
         """The certificates by the counts of votes alone."""
-        found = certify(
-            self.bounds,
-            self.noise,
-            max_radius=self.max_radius,
-            capacity=self.capacities,
-            anchored=self.anchored,
-            boxes=self.boxes,
-        )
-        threat = None
-        with suppress(InvalidParameterError):  # settings are what a file says
-            threat = threat_of(self.settings.get("threat"))
-        collective = None if self.collective is None else self.collective.votes
-        return replace(found, asked=self.asked, collective=collective, threat=threat)
+        from starcert.files.results import by_counts  # noqa: PLC0415  (as above)
+
+        return by_counts(self)
 
     @property
     def threat(self) -> str:
         """The text of the threat that was asked about, if it lists its attacks; "" if radii were looked at."""
-        return "" if self.asked is None else text_of(self.asked[0].threat)
+        if self.asked is None:
+            return ""
+        from starcert.files.threat_texts import text_of  # noqa: PLC0415  (threats list attacks on objects)
+
+        return text_of(self.asked[0].threat)
 
     @property
     def counts_alpha(self) -> float:
@@ -262,21 +212,14 @@ class Archive(Kept):
             return anytime_bounds(self.votes, alpha=self.counts_alpha, family_size=self.together)
         return bounds_of(self.votes, alpha=self.counts_alpha, family_size=self.together)
 
-    def _verdicts(self, row: int, one: Certificate) -> Verdicts | None:
-        graph = None if self.evidence is None else self.evidence[row]
-        if graph is None or self.votes.selection is None:
-            return None
-        votes = replace(self.votes.row(row), records=(graph.record,))
-        own = None if graph.most is None else RecordedVotes(graph.most, len(self.class_names), graph.own)
-        judge = partial(verdicts_of, alpha=self.alpha, max_flips=graph.max_flips, asked=one.asked)
-        return judge(one, votes, graph.axes(self.noise), own=own)
-
     def rows(self, base: Sequence[int] | None = None) -> list[dict[str, object]]:
         """One row a graph, for a CSV file: radii are JSON text, what is not known is None; see `result_rows`.
 
         Args:
             base: the base classifier's answer for each row, a class number: the one column that a file does not know.
         """
+        from starcert.certificates.result_rows import as_csv_rows  # noqa: PLC0415  (as above)
+
         return list(as_csv_rows(self._rows(base)))
 
     def to_frame(self, base: Sequence[int] | None = None) -> pd.DataFrame:
@@ -309,7 +252,7 @@ class Archive(Kept):
         together = None if self.collective is None else self.collective.content(self.noise)
         plain = (getattr(self, name) for name in self.__dataclass_fields__ if name not in others)
         keys = self.votes.objects.tolist(), self.votes.targets.tolist()
-        asked = [threat_to_json(each.threat) | question_to_json(each) for each in self.asked or ()]
+        asked = [self.threat, *map(question_to_json, self.asked or ())]
         history, blind = self.votes.history == "fixed", str(self.votes.blind)
         return self.votes.counts.tolist(), selection, history, self.votes.audit, blind, *keys, asked, together, *plain
 

@@ -34,19 +34,17 @@ from starcert.files.checker.intervals import IntervalProofs
 from starcert.files.checker.rows import Difference, FileProofs, RowProofs
 from starcert.files.checker.trials import TrialProofs
 from starcert.files.claims import Answer, Broken, Interval, Reach, Size, Together, TriedRow
-from starcert.files.exact_archive import ExactArchive
-from starcert.files.intervals import IntervalArchive
-from starcert.files.listed_attacks import StatedThreat
 from starcert.files.reading import laws_from_outside, read_top, top_of
 from starcert.files.record import Archive
 from starcert.files.untrusted import archive_errors, proof_errors
 from starcert.system.output import progress_bar, quantity
 
 if TYPE_CHECKING:
+    from starcert.files.exact_archive import ExactArchive
+    from starcert.files.intervals import IntervalArchive
     from starcert.objects import Sites
     from starcert.objects.binding import Problem
 
-AnyArchive: TypeAlias = Archive | ExactArchive | IntervalArchive
 Verdict: TypeAlias = Literal["proved", "refuted", "stated", "consistent", "recounted"]
 
 TAKEN_AS_STATED = (
@@ -122,27 +120,27 @@ class Verification:
             return "stated"
         if self.mismatches:
             return "refuted"
-        if not isinstance(self.archive, ExactArchive):
+        if self.archive.kind != "exact":
             return "proved"
         return "consistent" if self.recounted is None else "recounted"
 
     @property
     def taken_as_stated(self) -> str:
         """What no file can prove."""
-        return TRIED_AS_STATED if isinstance(self.archive, ExactArchive) else TAKEN_AS_STATED
+        return TRIED_AS_STATED if self.archive.kind == "exact" else TAKEN_AS_STATED
 
     @property
     def premise(self) -> str:
         """What is taken as stated about the attacks of a threat; "" where none are listed."""
         archive = self.archive
-        if isinstance(archive, ExactArchive):
+        if archive.kind == "exact":
             words = " That threat is not starcert's own: it is known by this text alone, and so are its counts."
-            return words if isinstance(archive.result.threat, StatedThreat) else ""
-        asked = archive.result.asked if isinstance(archive, IntervalArchive) else archive.asked
+            return words if archive.of_unknown_threat else ""
+        asked = archive.result.asked if archive.kind == "intervals" else archive.asked
         if asked is None:
             return ""
         number = quantity(sum(sum(each.counts) for each in asked), "attack")
-        if isinstance(archive, IntervalArchive):
+        if archive.kind == "intervals":
             about = f"about the {number} listed: that none is missing is taken as stated"
             return f" Under {asked[0].threat} they are {about}."
         found = "listed anew, they are the same" if self.listed_anew else "that none is missing is taken as stated"
@@ -154,7 +152,7 @@ class Verification:
             nothing = "No claim in this file is proved, and nothing is imported to look at it."
             return f"{self.path}: stated by {by}, which {are} not starcert's own. {nothing}"
         rows = quantity(len(self.archive), self.archive.word)
-        found = _SAYS[type(self.archive)](self, rows)
+        found = _SAYS[self.archive.kind](self, rows)
         return f"{self.path}: {self.verdict}. {found}".rstrip()
 
 
@@ -196,7 +194,7 @@ def _trials_say(found: Verification, rows: str) -> str:
     return f"{what[0].upper()}{what[1:]}: {again}."
 
 
-_SAYS = {Archive: _certificates_say, IntervalArchive: _intervals_say, ExactArchive: _trials_say}
+_SAYS = {"certificates": _certificates_say, "intervals": _intervals_say, "exact": _trials_say}
 
 
 def verify(
@@ -216,11 +214,11 @@ def verify(
         top = top_of(path)
         if laws := laws_from_outside(top):
             return Verification(fspath(path), laws=laws)
-    archive = read_top(top, path, whole=True)
+    archive: Any = read_top(top, path, whole=True)
     with proof_errors(path):
-        if isinstance(archive, ExactArchive):
+        if archive.kind == "exact":
             return Verification(fspath(path), archive, tuple(_false_trials(archive)))
-        if isinstance(archive, IntervalArchive):
+        if archive.kind == "intervals":
             return _intervals(fspath(path), archive, progress)
         anew = tuple[Mismatch, ...]()
         if sites is not None:

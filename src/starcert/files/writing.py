@@ -16,10 +16,11 @@ from starcert.files.evidence_file import pack
 from starcert.files.exact_archive import ExactArchive, exact_lines
 from starcert.files.intervals import IntervalArchive, interval_evidence, interval_lines
 from starcert.files.kept import json_lines
-from starcert.files.listed_attacks import question_to_json, threat_to_json
+from starcert.files.listed_attacks import question_to_json
 from starcert.files.premises import exact, noise_to_json, write_side
 from starcert.files.reading import FORMAT
 from starcert.files.record import Archive, states_margins
+from starcert.files.threat_texts import threat_to_json
 from starcert.files.untrusted import VERSION, archive_errors
 from starcert.math.confidence import CLOPPER_PEARSON
 from starcert.objects.noise import Noise

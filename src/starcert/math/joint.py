@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from starcert.math.flips import AnyIntegers, FlipRecord, Integers, narrow
 
@@ -46,3 +47,13 @@ class JointVotes:
 
     def __len__(self) -> int:
         return len(self.answers)
+
+
+class OwnTally(NamedTuple):
+    """One chunk of votes at one attacked object: for each class, and for each one against the class its flips by axis.
+
+    An attacked site counts as flipped where it differs from the clean object.
+    """
+
+    counts: npt.NDArray[np.int64]
+    numbers: npt.NDArray[np.int64]  # shape (votes, axes)

@@ -8,9 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
+
+from starcert.math.attacked_sites import AttackAxis
 from starcert.math.channels import MAX_RADIUS, Product
 from starcert.objects.content import digest
-from starcert.objects.laws import LAWS, LEAST, Flip, Law, channels_of, law_from_json, real_number
+from starcert.objects.laws import LAWS, LEAST, Flip, Law, axis_moves, channels_of, law_from_json, real_number
 from starcert.system.errors import InvalidParameterError
 from starcert.system.markup import html_table
 
@@ -198,4 +202,32 @@ def counts_of(
             place = position if axes is None else axes[position]
             raise InvalidParameterError(f"{name}[{place}]", f"be a whole number of {unit} from 0 to {maximum:,}", count)
         found.append(int(count))
+    return tuple(found)
+
+
+def axes_from(
+    noise: Noise, numbers: npt.NDArray[np.uint16], values: npt.NDArray[np.uint8] | None
+) -> tuple[AttackAxis, ...]:
+    """The axes of a noise, from the number of the first axis of every site (`axes_of_sites`) and its clean value.
+
+    No values are needed where no law has more than two.
+    """
+    found: list[AttackAxis] = []
+    axes = [axis for region in noise for axis in axis_moves(noise[region])]
+    for first, axis in zip(first_axes(noise), axes, strict=True):
+        there = np.flatnonzero(numbers == first)
+        if axis.alphabet == 2:
+            found.append(AttackAxis(axis.law, there))
+            continue
+        assert values is not None
+        found.append(AttackAxis(axis.law, there, axis, values[there], len(numbers)))
+    return tuple(found)
+
+
+def first_axes(noise: Noise) -> tuple[int, ...]:
+    """For each axis of a noise the number of the first one that has the same sites."""
+    found: list[int] = []
+    for region in noise:
+        starts = [frozenset(axis.starts) for axis in axis_moves(noise[region])]
+        found += [len(found) + starts.index(one) for one in starts]
     return tuple(found)

@@ -11,11 +11,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from starcert.files.checker.attack_counts import check_capacity, check_counts, rank_of
 from starcert.files.checker.rows import Difference
 from starcert.files.claims import TriedRow
-from starcert.objects.threats import AnyFlips
-from starcert.objects.threats.sets import SiteThreat
 
 if TYPE_CHECKING:
     from starcert.files.exact_archive import ExactArchive
@@ -31,6 +28,10 @@ class TrialProofs:
 
     def tried(self, claim: TriedRow) -> Iterator[Difference]:
         """What a row says that does not follow from the number of its first breaking attack."""
+        from starcert.files.checker.attack_counts import rank_of  # noqa: PLC0415  (threats list attacks on objects)
+        from starcert.objects.threats import AnyFlips  # noqa: PLC0415  (as above)
+        from starcert.objects.threats.sets import SiteThreat  # noqa: PLC0415  (as above)
+
         one, threat = self.result[claim.row], self.result.threat
         for field, claimed, proved in (
             ("certified_size", claim.certified, one.certified_size),
@@ -57,6 +58,8 @@ class TrialProofs:
 
     def counts(self, number: int) -> Iterator[Difference]:
         """What no object of these sites and capacities has: see `attack_counts`."""
+        from starcert.files.checker.attack_counts import check_capacity, check_counts  # noqa: PLC0415  (as above)
+
         result, ends, capacity = self.result, self.result.ends[number], self.result.capacities[number]
         counts, n_sites = [later - earlier for earlier, later in pairwise((0, *ends))], result.n_sites[number]
         for field, stated, must in (
