@@ -29,8 +29,10 @@ import starcert as sc
 from starcert import files as archives
 from starcert.certificates.votes import OwnTally, RecordedVotes
 from starcert.files import evidence_file, untrusted
-from starcert.files.evidence_file import ARRAYS, HEAD, pack, unpack
+from starcert.files.evidence_file import ARRAYS, HEAD, OWN_VOTES, pack, unpack
 from starcert.math.flips import FlipRecord
+from starcert.sampling.draws import LANES
+from starcert.sampling.sampler import OWN_CHUNKS, own_chunk
 from starcert.system.errors import ArchiveError, InvalidParameterError, StarcertWarning
 
 Arrays = dict[str, np.ndarray]
@@ -610,3 +612,8 @@ def test_a_header_is_read_no_further_than_headers_are_long(tmp_path):
     replaced(path, packed.getvalue())
     with pytest.raises(ArchiveError, match="a header of 1,048,576 bytes; more than 10,000 are not read"):
         archives.read(path)
+
+
+def test_chunks_of_own_votes_are_such_as_samplers_draw():
+    assert (min(OWN_CHUNKS), LANES) == OWN_VOTES
+    assert all(OWN_VOTES[0] <= len(own_chunk(chunk)) <= OWN_VOTES[1] for chunk in range(20))

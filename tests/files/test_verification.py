@@ -1,6 +1,7 @@
 """Verification: true files are proved, each claim that is changed is found, and the votes decide, not the claims."""
 
 import json
+import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -357,3 +358,27 @@ def test_arithmetic_errors_in_proofs_are_refusals(tmp_path, monkeypatch, error):
     monkeypatch.setattr("starcert.files.verification.list_cells", fails)
     with pytest.raises(ArchiveError, match=r"cannot be proved again: its numbers leave no room for arithmetic \("):
         archives.verify(path)
+
+
+CLOSURE = """
+import sys
+from pathlib import Path
+import starcert.files.verification as verification
+print(verification.verify(sys.argv[1]).verdict)
+found = [Path(m.__file__) for name, m in sys.modules.items() if name.startswith("starcert.") and m.__file__]
+print(len(found), sum(len(each.read_text(encoding="utf-8").splitlines()) for each in found))
+"""
+
+
+@pytest.mark.parametrize("name", ["counts", "evidence"])
+def test_a_proof_imports_little_and_nothing_that_certifies(name):
+    """What has to be right for a claim to be proved: a limit on modules and lines, those of arithmetic included."""
+    path = Path(__file__).parent / "kept" / "version_0_2_0" / f"{name}.json"
+    done = subprocess.run(
+        [sys.executable, "-c", CLOSURE, str(path)], capture_output=True, text=True, check=True, timeout=300
+    )
+    verdict, numbers = done.stdout.splitlines()
+    modules, lines = map(int, numbers.split())
+    assert verdict == "proved"
+    assert modules <= 60
+    assert lines <= 11_000

@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from starcert.math.attacked_sites import AttackAxis
 from starcert.math.channels import MAX_RADIUS, Product
-from starcert.objects.content import digest
 from starcert.objects.laws import LAWS, LEAST, Flip, Law, axis_moves, channels_of, law_from_json, real_number
 from starcert.system.errors import InvalidParameterError
 from starcert.system.markup import html_table
@@ -109,6 +108,8 @@ class Noise:
     def stated(self) -> dict[str, str]:
         """By region, a digest of what a law that is not starcert's own now says about noise."""
         laws = {region: law for region, law in self._laws.items() if type(law) not in LAWS}
+        from starcert.objects.content import digest  # noqa: PLC0415  (what graphs contain, which proofs do not need)
+
         return {region: digest(*map(law.transitions, range(law.alphabet))) for region, law in laws.items()}
 
     @cached_property

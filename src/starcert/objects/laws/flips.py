@@ -12,7 +12,6 @@ from typing_extensions import override
 
 from starcert.math.channels import Channel
 from starcert.objects.laws.law import LEAST, Law, Move, probability, real_number
-from starcert.objects.layers import EDGE_LAYERS
 from starcert.system.errors import InvalidParameterError
 
 Added: TypeAlias = Literal["uniform", "graph"]
@@ -87,6 +86,8 @@ class Flip(Law):
     @override
     def for_alphabet(self, alphabet: int, name: str, layer: str) -> Law:
         # Presence flips, however many types of edges there are.
+        from starcert.objects.layers import EDGE_LAYERS  # noqa: PLC0415  (objects, which proofs do not need)
+
         if alphabet > 2 and layer not in EDGE_LAYERS:
             return Law.for_alphabet(self, alphabet, name, layer)
         if not isinstance(self.added, str) and len(self.added) != alphabet - 1:
