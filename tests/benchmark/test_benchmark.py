@@ -10,9 +10,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from markupsafe import escape
-from typer.testing import CliRunner
 
-import examples
 import starcert as sc
 
 pytest.importorskip("torch_geometric")
@@ -29,7 +27,6 @@ from starcert.benchmark.run import parts_of, run_benchmark
 from starcert.benchmark.settings import METHODS, Benchmark, names_of
 from starcert.benchmark.table import lines_of
 from starcert.benchmark.work import DRAWN, Timed, Work
-from starcert.cli import app
 from starcert.objects.threats import AnyFlips
 from starcert.report.document import policy_of
 
@@ -40,7 +37,6 @@ LITTLE = {
 }  # fmt: skip
 TINY = Benchmark(**LITTLE)
 CHEAP = Benchmark(**LITTLE | {"models": ("gin", "gcn"), "methods": ("plain", "blind"), "threats": ("flips:1",)})
-PAGE = Path(__file__).parents[2] / "docs" / "benchmark.md"
 
 
 @pytest.fixture(scope="module")
@@ -433,22 +429,3 @@ def test_studies_are_runs(tmp_path, monkeypatch):
 
 
 # A method of one's own ----------------------------------------------------------------------------------------------
-
-
-def test_a_method_of_your_own_is_one_short_file(tmp_path, monkeypatch):
-    (block,) = [each for each in examples.blocks_of(PAGE.read_text()) if each.file == "edges.py"]
-    assert len(block.code.splitlines()) <= 60
-    monkeypatch.chdir(tmp_path)
-    Path("edges.py").write_text(block.code)
-    little = {name: list(value) if isinstance(value, tuple) else value for name, value in LITTLE.items()}
-    Path("run.toml").write_text("\n".join(f"{name} = {json.dumps(value)}" for name, value in little.items()))
-    words = ["benchmark", "run.toml", "--method", "blind", "--method", "edges.py:EdgeCount", "--workers", "1"]
-    found = CliRunner().invoke(app, words, catch_exceptions=False)
-    assert found.exit_code == 0, found.output
-    lines = json.loads(Path("benchmark/benchmark.json").read_text())["lines"]
-    assert {line["method"] for line in lines} == {"blind", "edge count"}
-    assert all((cell["gain"] is None) == (line["method"] == "blind") for line in lines for cell in line["cells"])
-    with open("edges.py", "a", encoding="utf-8") as file:
-        file.write("# another one\n")
-    with pytest.raises(sc.InvalidParameterError, match="code"):
-        CliRunner().invoke(app, words, catch_exceptions=False)

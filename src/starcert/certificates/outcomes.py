@@ -28,6 +28,10 @@ from starcert.math.confidence import class_numbers
 from starcert.objects import TargetNodes
 from starcert.objects.threats import Threat
 from starcert.system.errors import InvalidParameterError, whole_number
+from starcert.system.output import as_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 if TYPE_CHECKING:
     from starcert.certificates.accuracy_table import AccuracyTable
@@ -146,6 +150,15 @@ class Outcomes(Sequence[Outcome]):
             for one in self.rows
         ]
         return np.array(certified, np.int64), np.array(broken, np.int64), np.array(attacked, np.int64)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The rows as a pandas DataFrame, which `to_csv` writes; what was not examined is missing."""
+        rows = [
+            {"object": number, "answer": one.answer, "certified": one.certified, "broken": one.broken,
+             "attack": None if one.found is None else one.found.words, "why": one.why}
+            for number, one in zip(self.objects, self.rows, strict=True)
+        ]  # fmt: skip
+        return as_frame(rows).convert_dtypes()  # whole numbers stay whole beside what is missing
 
     @property
     def answered(self) -> Mask:
