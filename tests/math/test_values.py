@@ -110,7 +110,6 @@ def test_ratios_beyond_floats_prove_nothing():
     world = ValueWorld(bits((symmetric(1e-100),), (4,)), np.ones(16, dtype=np.int64), 2)
     evidence, tops = world.evidence(np.zeros(1000, dtype=np.int64)), np.arange(1, 3)
     assert evidence.upper(0, tops, 2, [LevelAttacks((4,))], needed(Fraction(1, 100))) == ENDS
-    assert evidence.nearest(0, tops, 2, LevelAttacks((4,)), ENDS // 2, 3).tolist() == [0]
 
 
 def test_by_radius_it_is_the_sum_of_rho_over_thresholds():

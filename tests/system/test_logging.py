@@ -29,7 +29,7 @@ def test_votes_and_audit_are_logged_in_order(caplog):
 
 def test_a_store_says_whether_it_is_continued(caplog, tmp_path):
     path = tmp_path / "votes.db"
-    for says in ("made, 0 chunks stored", "continued, 4 chunks stored"):
+    for says in ("made", "continued"):
         assert f"{path}: {says}" in certify(caplog, voting=sc.Voting(store=path))
 
 

@@ -16,6 +16,7 @@ from margin_worlds import ClassWorld, OwnClassVotes, most_tempting, on_the_edge
 
 import starcert as sc
 from starcert.certificates.evidence import _clean_verdict, find_verdicts
+from starcert.math import choices
 from starcert.math import evidence as engine
 from starcert.math.bets import SCALE, OwnBet, bet_below, capital_of, count_capital, needed, with_reserve
 from starcert.math.confidence import Votes
@@ -233,9 +234,9 @@ def test_paying_the_penalty_once_breaks_the_promise():
         limits, cost = honest(*given)
         return limits, cost / 2
 
-    honest, ties = engine.choose_limits, partial(certified_ties, "two flips", 15, 9, edge=tempting, schemes=slice(1))
+    honest, ties = choices.choose_limits, partial(certified_ties, "two flips", 15, 9, edge=tempting, schemes=slice(1))
     assert ties() <= most_often(15)
-    with patch.object(engine, "choose_limits", once):
+    with patch.object(choices, "choose_limits", once):
         assert ties() > most_often(15)
 
 

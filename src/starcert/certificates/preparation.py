@@ -18,6 +18,7 @@ from starcert.classifiers.base import Classifier
 from starcert.math.confidence import Family, check_alpha, check_family
 from starcert.math.fallback import BlindAnswers
 from starcert.math.limits import AlphaShares
+from starcert.objects import TargetNodes
 from starcert.objects.binding import Problem
 from starcert.objects.threats import Threat, read_threat
 from starcert.system.errors import InvalidParameterError, StarcertWarning, whole_number
@@ -45,6 +46,7 @@ class Preparation:
     evidence: Evidence | None
     most_own: int  # the most votes at attacked versions of an object
     jointly: Sequence[JointQuestion] | None  # the questions about all targets at once, for each object
+    nodes: TargetNodes | None  # of each certificate, where nodes are classified
 
     @classmethod
     def of(
@@ -102,6 +104,7 @@ class Preparation:
             weighing,
             own,
             jointly,
+            run.job.target_nodes,  # refused before the first vote where they are no nodes
         )
 
     @property

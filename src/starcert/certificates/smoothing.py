@@ -266,7 +266,7 @@ def certify_rows(bounds: Bounds, prepared: Preparation, classes: Sequence[Hashab
         max_radius=prepared.limits,
         capacity=[problem.capacities[graph] for graph in rows],
         anchored=[problem.sites[graph].reason for graph in rows],
-        nodes=prepared.run.job.target_nodes,
+        nodes=prepared.nodes,
         kind=problem.kind,
         classes=classes,
     )
