@@ -8,7 +8,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from typing_extensions import override
@@ -34,6 +34,7 @@ class Decided(Results):
 
     threat: Threat
     objects: Whole  # of each row, the number of its object
+    targets: Whole  # and of its target there
     n_classes: int
     classes: tuple[Hashable, ...] | None
     nodes: TargetNodes | None
@@ -61,6 +62,10 @@ class Decided(Results):
     @abstractmethod
     def __getitem__(self, index: Any) -> Any:  # noqa: ANN401
         """What is known about a row."""
+
+    @abstractmethod
+    def judge(self, row: int, size: int) -> Verdict:
+        """The verdict on attacks of at most this size, with its reason and the attack that breaks it, if it is kept."""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -95,17 +100,64 @@ class Decided(Results):
         return Outcomes(asked, tuple(rows), objects, tried=tried)
 
     def _outcome(self, row: int, size: int) -> Outcome:
-        one, broken = self[row], int(self.broken_sizes[row])
-        is_broken = 0 < broken <= size
+        verdict, broken = self.judge(row, size), int(self.broken_sizes[row])
         return Outcome(
-            answer=one.label,
+            answer=int(self.labels[row]),
             certified=min(size, int(self.certified_sizes[row])),
-            broken=broken if is_broken else None,
+            broken=broken if 0 < broken <= size else None,
             looked=size,
             attacks=self.attacks_on[int(self.objects[row])][:size] if self.attacks_on else (),
-            found=one.attack(size) if is_broken else None,
-            why=one.why(size),
+            found=verdict.attack,
+            why=verdict.why,
         )
+
+
+@dataclass(frozen=True)
+class DecidedCertificate:
+    """What is known about one graph, or one target; a `threat` is that of `certify`, or the same with fewer units."""
+
+    certificates: Decided
+    row: int
+
+    @property
+    def object(self) -> int:
+        """The number of its graph."""
+        return int(self.certificates.objects[self.row])
+
+    @property
+    def target(self) -> int:
+        """The number of the target in its graph."""
+        return int(self.certificates.targets[self.row])
+
+    @property
+    def label(self) -> int:
+        """The answer without attack."""
+        return int(self.certificates.labels[self.row])
+
+    @property
+    def certified_size(self) -> int:
+        """The largest size up to which no attack changes the answer."""
+        return int(self.certificates.certified_sizes[self.row])
+
+    @property
+    def broken_size(self) -> int | None:
+        """The size of the smallest attack that is known to change the answer; None: none is."""
+        return int(self.certificates.broken_sizes[self.row]) or None
+
+    def verdict(self, threat: Threat | str | int | None = None) -> State:
+        """Whether a threat is "certified", "broken" or "open"."""
+        return self._judge(threat).kind
+
+    def why(self, threat: Threat | str | int | None = None) -> str:
+        """By which argument it has its verdict, such as "by trying all 120 attacks"."""
+        return self._judge(threat).why
+
+    def attack(self, threat: Threat | str | int | None = None) -> FoundAttack | None:
+        """The attack that breaks a threat; None if none is known, or kept."""
+        return self._judge(threat).attack
+
+    def _judge(self, threat: Threat | str | int | None) -> Verdict:
+        return self.certificates.judge(self.row, self.certificates.size_of(threat))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -218,12 +270,25 @@ class ExactCertificates(Decided, Sequence["ExactCertificate"]):
     @cached_property
     @override
     def certified_sizes(self) -> Whole:
-        return np.array([one.certified_size for one in self], dtype=np.int64)
+        firsts = zip(self.objects.tolist(), self.first.tolist(), strict=True)
+        harmless = [(number, self.limits[number] if first == NEVER else first) for number, first in firsts]
+        return np.array([bisect_right(self.ends[number], count) for number, count in harmless], dtype=np.int64)
 
     @cached_property
     @override
     def broken_sizes(self) -> Whole:
-        return np.array([one.broken_size or 0 for one in self], dtype=np.int64)
+        firsts = zip(self.objects.tolist(), self.first.tolist(), strict=True)
+        sizes = [0 if first == NEVER else bisect_right(self.ends[number], first) + 1 for number, first in firsts]
+        return np.array(sizes, dtype=np.int64)
+
+    @override
+    def judge(self, row: int, size: int) -> Verdict:
+        one, number = self[row], self.ends[int(self.objects[row])][size - 1]
+        if size <= one.certified_size:
+            return Verdict("certified", f"by trying all {quantity(number, 'attack')}" if number else NO_ATTACK)
+        if one.broken_size is not None and one.broken_size <= size:
+            return Verdict("broken", f"by attack {one.tried:,} of {number:,}", one.first_attack)
+        return Verdict("open", f"{one.tried:,} of {number:,} attacks were tried: {number - one.tried:,} are left")
 
     @property
     @override
@@ -252,7 +317,8 @@ class ExactCertificates(Decided, Sequence["ExactCertificate"]):
         return found
 
 
-class ExactCertificate(NamedTuple):
+@dataclass(frozen=True)
+class ExactCertificate(DecidedCertificate):
     """What trying attacks shows about one graph, or one target.
 
     Example:
@@ -264,35 +330,20 @@ class ExactCertificate(NamedTuple):
     """
 
     certificates: ExactCertificates
-    row: int
-
-    @property
-    def object(self) -> int:
-        """The number of its graph."""
-        return int(self.certificates.objects[self.row])
-
-    @property
-    def target(self) -> int:
-        """The number of the target in its graph."""
-        return int(self.certificates.targets[self.row])
-
-    @property
-    def label(self) -> int:
-        """The answer of the plain model."""
-        return int(self.certificates.labels[self.row])
 
     @property
     def first_attack(self) -> FoundAttack | None:
         """The first attack that changes the answer; None: none was found."""
         return self.certificates.attacks[self.row]
 
+    @override
     def attack(self, threat: Threat | str | int | None = None) -> FoundAttack | None:
         """The attack that breaks a threat, the first one; by default the one to show.
 
         That is the first one, but of a molecule one that keeps valences, if it is among the first.
         """
         if threat is not None:
-            return self.judge(threat).attack
+            return super().attack(threat)
         return self.certificates.shown[self.row] if self.certificates.shown else self.first_attack
 
     @property
@@ -306,39 +357,6 @@ class ExactCertificate(NamedTuple):
         """How many attacks would still have to be tried; 0 where nothing is open."""
         whole = self.certificates.ends[self.object][-1]
         return whole - self.tried if self.first_attack is None else 0
-
-    @property
-    def certified_size(self) -> int:
-        """The largest size up to which no attack changes the answer."""
-        first = int(self.certificates.first[self.row])
-        harmless = self.certificates.limits[self.object] if first == NEVER else first
-        return bisect_right(self.certificates.ends[self.object], harmless)
-
-    @property
-    def broken_size(self) -> int | None:
-        """The size of the smallest attack that changes the answer; None: none was found."""
-        first = int(self.certificates.first[self.row])
-        return None if first == NEVER else bisect_right(self.certificates.ends[self.object], first) + 1
-
-    def verdict(self, threat: Threat | str | int | None = None) -> State:
-        """Whether the threat of `certify`, or the same with fewer units, is "certified", "broken" or "open"."""
-        return self.judge(threat).kind
-
-    def why(self, threat: Threat | str | int | None = None) -> str:
-        """By which argument it has its verdict, such as "by trying all 120 attacks"."""
-        return self.judge(threat).why
-
-    def judge(self, threat: Threat | str | int | None = None) -> Verdict:
-        """The verdict on a threat, with its reason and the attack that breaks it."""
-        size, ends = self.certificates.size_of(threat), self.certificates.ends[self.object]
-        if size <= self.certified_size:
-            number = ends[size - 1]
-            return Verdict("certified", f"by trying all {quantity(number, 'attack')}" if number else NO_ATTACK)
-        if self.broken_size is not None and self.broken_size <= size:
-            return Verdict("broken", f"by attack {self.tried:,} of {ends[size - 1]:,}", self.first_attack)
-        return Verdict(
-            "open", f"{self.tried:,} of {ends[size - 1]:,} attacks were tried: {ends[size - 1] - self.tried:,} are left"
-        )
 
 
 def _found(run: Attacks, sites: Sites) -> FoundAttack:

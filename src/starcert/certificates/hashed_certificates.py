@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, overload
+from typing import overload
 
 import numpy as np
+from typing_extensions import override
 
 from starcert.certificates.certificate import Verdict
-from starcert.certificates.exact_certificates import Decided
-from starcert.certificates.outcomes import State
+from starcert.certificates.exact_certificates import Decided, DecidedCertificate
 from starcert.certificates.trying import Whole
 from starcert.objects import TargetNodes
 from starcert.objects.threats import Threat
@@ -54,56 +54,28 @@ class HashedCertificates(Decided, Sequence["HashedCertificate"]):
             return [self[row] for row in range(*index.indices(len(self)))]
         return HashedCertificate(self, range(len(self))[index])
 
+    @override
+    def judge(self, row: int, size: int) -> Verdict:
+        instead = f", as part of {self.relaxed}" if self.relaxed else ""
+        anchor = self.anchored[self.objects[row]] if self.anchored else ""
+        anchored, broken = f"; anchored: {anchor}" if anchor else "", int(self.broken_sizes[row])
+        if size <= self.certified_sizes[row]:
+            why = "by counting voters" if self.rule == "counting" else "by the worst division over groups"
+            return Verdict("certified", why + instead + anchored)
+        if 0 < broken <= size:
+            return Verdict("broken", f"by an attack of size {broken}, at most {self.tried} in each group{anchored}")
+        how = "assuming the worst" if self.rule == "exact" else "counting voters"
+        return Verdict("open", f"{how} it could change{instead}{anchored}")
 
-class HashedCertificate(NamedTuple):
-    """What is known about one graph, or one target."""
+
+@dataclass(frozen=True)
+class HashedCertificate(DecidedCertificate):
+    """What is known about one graph, or one target; no attack is kept: those that were tried break single voters."""
 
     certificates: HashedCertificates
-    row: int
-
-    @property
-    def label(self) -> int:
-        """The class with most votes."""
-        return int(self.certificates.labels[self.row])
 
     @property
     def counts(self) -> tuple[int, ...]:
         """How many voters answer each class."""
         found = np.bincount(self.certificates.votes[self.row], minlength=self.certificates.n_classes)
         return tuple(found.tolist())
-
-    @property
-    def certified_size(self) -> int:
-        """The largest size up to which no attack changes the answer."""
-        return int(self.certificates.certified_sizes[self.row])
-
-    @property
-    def broken_size(self) -> int | None:
-        """The size of the smallest attack that is known to change the answer; None: none is."""
-        return int(self.certificates.broken_sizes[self.row]) or None
-
-    def verdict(self, threat: Threat | str | int | None = None) -> State:
-        """Whether the threat of `certify`, or the same with fewer units, is "certified", "broken" or "open"."""
-        return self.judge(threat).kind
-
-    def why(self, threat: Threat | str | int | None = None) -> str:
-        """By which argument it has its verdict, such as "by counting voters"."""
-        return self.judge(threat).why
-
-    def attack(self, threat: Threat | str | int | None = None) -> None:
-        """No attack is kept: those that were tried break voters, not the vote."""
-
-    def judge(self, threat: Threat | str | int | None = None) -> Verdict:
-        """The verdict on a threat, with its reason."""
-        known, size = self.certificates, self.certificates.size_of(threat)
-        instead = f", as part of {known.relaxed}" if known.relaxed else ""
-        anchor = known.anchored[known.objects[self.row]] if known.anchored else ""
-        anchored = f"; anchored: {anchor}" if anchor else ""
-        if size <= self.certified_size:
-            why = "by counting voters" if known.rule == "counting" else "by the worst division over groups"
-            return Verdict("certified", why + instead + anchored)
-        if self.broken_size is not None and self.broken_size <= size:
-            why = f"by an attack of size {self.broken_size}, at most {known.tried} in each group"
-            return Verdict("broken", why + anchored)
-        how = "assuming the worst" if known.rule == "exact" else "counting voters"
-        return Verdict("open", f"{how} it could change{instead}{anchored}")
