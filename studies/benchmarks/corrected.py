@@ -24,8 +24,8 @@ from typing_extensions import override
 
 import starcert as sc
 from starcert.benchmark.methods import TriedMethod
-from starcert.benchmark.outcomes import Result, exact_result
-from starcert.benchmark.work import BATCH, TRIED, Timed, here
+from starcert.benchmark.networks import BATCH, here
+from starcert.benchmark.outcomes import TRIED, Result, Timed, exact_result
 from starcert.classifiers import from_pyg
 from starcert.datasets import Dataset
 from starcert.models.fitting import own_generator
@@ -71,11 +71,11 @@ class Corrected(TriedMethod):
         return Timed((chosen, self.logits_of), self.seconds / len(self.settings))
 
     def _trained(self, train: Dataset, validation: Dataset) -> tuple[list[Correction], LogitsOf]:
-        work, (device, _) = self.networks.work, here()
-        unseen, logits_of = cross_fitted(train, work.seed)
+        setting, (device, _) = self.networks.setting, here()
+        unseen, logits_of = cross_fitted(train, setting.seed)
         taught, held = Dense.of(train, unseen, device), Dense.of(validation, logits_of(validation.graphs), device)
-        epochs = max(1, min(work.max_epochs, work.steps * BATCH // len(train)))
-        with own_generator(work.seed, device):
+        epochs = max(1, min(setting.max_epochs, setting.steps * BATCH // len(train)))
+        with own_generator(setting.seed, device):
             return [trained(Correction(taught.x.shape[2], bound), taught, held, epochs) for bound in BOUNDS], logits_of
 
     @override
@@ -87,7 +87,7 @@ class Corrected(TriedMethod):
             sc.Graph(each.n_nodes, each.edges, node_data={"x": each.node_data["x"], "blind": [[z]] * each.n_nodes})
             for each, z in zip(objects, logits, strict=True)
         ]
-        return exact_result(base, shown, threat, farthest=TRIED, max_attacks=self.networks.work.max_attacks)
+        return exact_result(base, shown, threat, farthest=TRIED, max_attacks=self.networks.setting.max_attacks)
 
 
 def cross_fitted(taught: Dataset, seed: int) -> tuple[Real, LogitsOf]:

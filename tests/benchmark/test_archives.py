@@ -16,12 +16,11 @@ pytest.importorskip("torch_geometric")
 pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")
 
-from starcert.benchmark.archives import Proved, check_objects, class_in, read_theirs
+from starcert.benchmark.archives import Proved, check_objects, read_theirs
 from starcert.benchmark.data import data_of, file_name
 from starcert.benchmark.outcomes import KINDS, outcome_of
 from starcert.benchmark.run import run_benchmark
 from starcert.benchmark.settings import Benchmark
-from starcert.benchmark.work import Work
 from starcert.files import verify
 
 OWN = """
@@ -77,7 +76,7 @@ def _reach(one, kind, most):
 
 
 def read(path, data="rings-rings", threats=THREATS):
-    return read_theirs(f"{data}={path}", KNOWN, Work(), threats)
+    return read_theirs(f"{data}={path}", KNOWN, {}, threats)
 
 
 def test_kept_certificates_are_proved_and_have_the_shares_of_the_table(done):
@@ -88,10 +87,11 @@ def test_kept_certificates_are_proved_and_have_the_shares_of_the_table(done):
         file = (
             out / "certificates" / f"{file_name(f'rings-rings-0-{line.method}-{line.threat}'.replace(':', '-'))}.json"
         )
-        verdict = "consistent" if line.method == "plain" else "proved"
-        assert verify(file).verdict == verdict
+        assert verify(file).verdict == ("consistent" if line.method == "plain" else "proved")
+        if line.method == "plain":
+            continue
         (found,) = read(file, threats=[line.threat])
-        assert (found.method, found.standing, found.objects, found.of) == (file.stem, verdict, line.graphs, 24)
+        assert (found.method, found.objects, found.of) == (file.stem, line.graphs, 24)
         assert found.alpha == line.alpha
         ours = {int(cell.size): cell.certified for cell in line.cells if cell.certified is not None} | {0: line.right}
         if line.method.startswith("evidence") and line.kind == "deletions":
@@ -105,18 +105,15 @@ def test_a_page_shows_what_archives_prove(done, tmp_path):
     out, lines = done
     copy, theirs = shutil.copytree(out, tmp_path / "copy"), tmp_path / "theirs"
     theirs.mkdir()
-    shutil.copy(out / "certificates" / "rings-rings-0-plain-flips-3.json", theirs)
-    votes = out / "certificates" / "rings-rings-0-p_A_one-way-flips-3.json"
-    run_benchmark(Benchmark(**LITTLE), copy, theirs=[str(theirs), str(votes)], progress=False)
+    shutil.copy(out / "certificates" / "rings-rings-0-p_A_one-way-flips-3.json", theirs)
+    run_benchmark(Benchmark(**LITTLE), copy, theirs=[str(theirs)], progress=False)
     page = (copy / "index.html").read_text()
-    plain = next(line for line in lines if line.method == "plain")
-    assert f"1: {100 * plain.cells[1].certified:.1f}%" in page
-    assert f"<td>{plain.graphs} of 24</td>" in page
+    votes = next(line for line in lines if line.method == "p_A, one-way")
+    assert f"1: {100 * votes.cells[1].certified:.1f}%" in page
+    assert f"<td>{votes.graphs} of 24</td>" in page
     assert "Noise: pairs" in page
-    assert page.count(">consistent</td>") == 1
-    assert page.count(">proved, given its votes</td>") == 2
     found = json.loads((copy / "benchmark.json").read_text())
-    assert [each["threat"] for each in found["theirs"]] == ["flips:3", "flips:3", "deletions:2"]
+    assert [each["threat"] for each in found["theirs"]] == ["flips:3", "deletions:2"]
     schema = json.loads((schemas.FOLDER / "benchmark.schema.json").read_text())
     assert faults(schema, found) == []
     assert faults(schema, found | {"lines": [{}]}) != []
@@ -144,11 +141,8 @@ def test_false_stated_and_unfit_files_are_refused(done, tmp_path):
         with pytest.raises(sc.StarcertError, match=message):
             read(file, **how)
 
-    refused(tried, r"says nothing about deletions:2. Add its threat to the benchmark: flips:2", threats=["deletions:2"])
+    refused(tried, r"nothing proves what the model answered where attacks were tried\. Run the method here")
     refused(votes, r"says nothing about swap:1. Add one of flips", threats=["swap:1"])
-    larger = tried.replace('"certified_size": 1', '"certified_size": 2').replace(
-        '"certified_size": 0', '"certified_size": 1')  # fmt: skip
-    refused(larger, "of its claims are false")
     larger = re.sub(r'"frontier": \[\[(\d+)', lambda found: f'"frontier": [[{int(found[1]) + 1}', votes)
     refused(larger, "false")
     refused(json.dumps({"method": "S", "data": "rings-rings", "objects": 9, "certified": {"1": 0.5}}), "theirs.json")
@@ -156,7 +150,7 @@ def test_false_stated_and_unfit_files_are_refused(done, tmp_path):
     refused(law.read_text(), r"stated by the law .* Give a file that starcert verify proves\.")
     refused(votes, "is drawn anew in every fold", data="motif")
     with pytest.raises(sc.InvalidParameterError, match="say which data it is about: rings-rings, rings-two, motif"):
-        read_theirs(str(file), KNOWN, Work(), THREATS)
+        read_theirs(str(file), KNOWN, {}, THREATS)
     (tmp_path / "empty").mkdir()
     with pytest.raises(sc.StarcertError, match="holds no archive"):
         read(tmp_path / "empty")
@@ -166,13 +160,6 @@ def test_false_stated_and_unfit_files_are_refused(done, tmp_path):
         (both / f"{name}.json").write_text(votes)
     with pytest.raises(sc.StarcertError, match="is counted 2 times"):
         read(both)
-
-
-def test_an_archive_speaks_of_fewer_units_of_its_threat(done):
-    kept = done[0] / "certificates" / "rings-rings-0-plain-flips-3.json"
-    two, five = (read(kept, threats=[threat])[0].certified for threat in ("flips:1", "flips:5"))
-    assert two == {size: five[size] for size in (0, 1)}
-    assert max(five) == 2  # it was tried up to there
 
 
 @pytest.mark.parametrize("law", [sc.Flip(0.2), sc.Flip(delete=0.4, add=0.1), sc.Flip(delete=0.9, add=0)])
@@ -222,39 +209,31 @@ def test_shares_are_proved_of_known_objects_and_classes_alone(tmp_path):
     def check(of=("path 3", "ring 1"), labels=(0, 1), class_names=None):
         archive = sc.archive.Archive.from_result(found, names=list(of), labels=list(labels), class_names=class_names)
         sc.archive.write(tmp_path / "one.json", archive)
-        check_objects(Proved.of(tmp_path / "one.json").rows, "rings", rings)
+        check_objects([Proved.of(tmp_path / "one.json")], "rings", rings)
 
     check()
     check(of=("3", "1"))
     bare = sc.datasets.Dataset(graphs, [1, 1, 0, 0])  # whose classes have no names
-    check_objects(Proved.of(tmp_path / "one.json").rows, "bare", bare)
+    check_objects([Proved.of(tmp_path / "one.json")], "bare", bare)
     check(labels=(1, 0), class_names=("2", "1"))
     for given, message in (
-        ({"labels": (0, 0)}, "object 'ring 1' is of class 2 in rings, and of class 0 in the file"),
-        ({"labels": (1, 1)}, "object 'path 3' is of class 1 in rings, and of class 1 in the file"),
+        ({"labels": (0, 0)}, "object 'ring 1' is of class 2 in rings, and of class 1 in the file"),
+        ({"labels": (1, 1)}, "object 'path 3' is of class 1 in rings, and of class 2 in the file"),
         ({"of": ("3", "3"), "labels": (0, 0)}, "object '3' of rings is counted 2 times"),
         ({"of": ("3", "4")}, "object '4' is none of rings. Call it by its name in the data, or all of them"),
         ({"of": ("3", "ring 1")}, "object 'ring 1' is none of rings"),
-        ({"class_names": ("no", "yes")}, "the classes of rings are 1, 2, and those of the file no, yes"),
+        ({"class_names": ("no", "yes")}, "object 'path 3' is of class 1 in rings, and of class no in the file"),
     ):
         with pytest.raises(sc.StarcertError, match=message):
             check(**given)
-
-
-def test_classes_of_a_file_are_those_of_the_data_by_name_or_by_number():
-    for names, meant in ((("1", "2"), [0, 1]), (("2", "1"), [1, 0]), (("0", "1"), [0, 1]), (("1", "1"), None),
-                         (("0", "2"), None), (("2", "1", "0"), [1, 0, -1])):  # fmt: skip
-        found = [class_in(("1", "2"), names, label) for label in range(len(names))]
-        assert found == (meant or [None] * len(names)), names
-    assert [class_in(("c", "b", "a"), ("b", "c"), label) for label in (0, 1)] == [1, 0]
 
 
 def test_certificates_are_kept_where_the_graphs_of_the_last_class_are_too_large(tmp_path):
     setting = Benchmark(**LITTLE | {"data": ("rings.py:third",), "methods": ("one-way",), "threats": ("flips:1",)})
     run_benchmark(setting, tmp_path / "out", progress=False)
     (file,) = (tmp_path / "out" / "certificates").iterdir()
-    (found,) = read_theirs(str(file), {"rings-third": "rings.py:third"}, setting, ["flips:1"])
-    assert (found.standing, found.of) == ("proved", 25)
+    (found,) = read_theirs(str(file), {"rings-third": "rings.py:third"}, {}, ["flips:1"])
+    assert found.of == 25
 
 
 def test_files_about_other_changes_than_those_of_edges_prove_nothing_about_them(tmp_path):
@@ -268,7 +247,7 @@ def test_files_about_other_changes_than_those_of_edges_prove_nothing_about_them(
         return read(tmp_path / "theirs.json", "rings-two", ["flips:1"])[0]
 
     whole = read_of(sc.SmoothedClassifier(base, sc.Noise(pairs=sc.Flip(delete=0.2, add=0.1))), alpha=0.4)
-    assert (whole.standing, whole.alpha) == ("proved", 0.4)
+    assert whole.alpha == 0.4
     few = sc.Partition.from_node_sets({"few": range(2)})
     with pytest.raises(sc.StarcertError, match="object '0': its regions have 1 of 6 node pairs, so it is not"):
         read_of(sc.SmoothedClassifier(base, sc.Noise(few=0.2), few))

@@ -18,12 +18,11 @@ from starcert.benchmark.data import nodes_of
 from starcert.benchmark.folds import Nodes
 from starcert.benchmark.links import OverLinks, VotesOfLinks
 from starcert.benchmark.methods import Hashed, Plain, Smoothing
-from starcert.benchmark.networks import BlindRecord
+from starcert.benchmark.networks import BlindRecord, pairs_noise
 from starcert.benchmark.node_networks import NodeNetworks
-from starcert.benchmark.outcomes import KINDS, Outcome, Result
-from starcert.benchmark.run import run_benchmark
-from starcert.benchmark.settings import METHODS, Benchmark, names_of
-from starcert.benchmark.work import Timed, Work, pairs_noise
+from starcert.benchmark.outcomes import KINDS, Outcome, Result, Timed
+from starcert.benchmark.run import METHODS, methods_of, run_benchmark
+from starcert.benchmark.settings import Benchmark
 from starcert.classifiers import from_node_function
 from starcert.models import LinkPropagation, LinkVotes
 
@@ -90,7 +89,7 @@ def answered(outcomes) -> list[int]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_link_votes_hold_under_every_attack(kind):
-    states, method = [], VotesOfLinks(NodeNetworks(Work()))
+    states, method = [], VotesOfLinks(NodeNetworks(Benchmark()))
     most = 1 if kind == "rewire" else 3
     for seed in range(8):
         nodes, model = small(seed), votes_of(seed)
@@ -112,7 +111,7 @@ def test_mixed_changes_are_more_than_those_of_one_sort():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_link_propagation_holds_under_every_attack(kind):
-    states, method = [], OverLinks(NodeNetworks(Work()))
+    states, method = [], OverLinks(NodeNetworks(Benchmark()))
     for seed in range(8):
         nodes, model = small(seed), propagation_of(seed)
         found = method.judge(model, nodes, f"{kind}:3")
@@ -124,7 +123,7 @@ def test_link_propagation_holds_under_every_attack(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_hashed_voters_hold_under_every_attack(kind):
-    networks, certified = NodeNetworks(Work()), {}
+    networks, certified = NodeNetworks(Benchmark()), {}
     base = from_node_function(most_linked, n_classes=3)
     for rule in ("counting", "exact"):
         for seed in range(2):
@@ -141,7 +140,7 @@ def test_a_plain_network_is_tried_where_attacks_are_few():
     base = from_node_function(most_linked, n_classes=3)
     smoothed = sc.SmoothedClassifier(base, pairs_noise(0.1, 0.1))
     links = nodes.graph.n_edges
-    method = Plain(NodeNetworks(Work(max_attacks=links)))
+    method = Plain(NodeNetworks(Benchmark(max_attacks=links)))
     found = method.judge(smoothed, nodes, "deletions:3")
     assert found.asked == 1
 
@@ -157,12 +156,12 @@ def test_a_plain_network_is_tried_where_attacks_are_few():
 
 def test_noise_on_links_has_the_axes_that_threats_ask_about():
     assert pairs_noise(0.4, 0.0005).axes == ("pairs.delete", "pairs.add")
-    nodes, networks = small(0), NodeNetworks(Work(samples=300, choosing_samples=100))
+    nodes, networks = small(0), NodeNetworks(Benchmark(samples=300, choosing_samples=100))
     base = from_node_function(lambda graph: [int(len(graph[node]) > 0) for node in graph], n_classes=3)
     smoothed = sc.SmoothedClassifier(base, pairs_noise(0.6, 0.02), alpha=0.01)
     method = Smoothing(networks)
     found = {kind: method.judge(smoothed, nodes, f"{kind}:4") for kind in KINDS}
-    whole = networks.smoothed(smoothed, nodes, "flips:4", evidence=False, choosing=False).certificates
+    whole = found["flips"].certificates
     for node in range(N):
         radii = {"deletions": lambda n: (n, 0), "additions": lambda n: (0, n), "rewire": lambda n: (n, n)}
         for kind, radius in radii.items():
@@ -176,12 +175,12 @@ def test_noise_on_links_has_the_axes_that_threats_ask_about():
 
 
 def test_votes_that_choose_are_not_those_that_certify():
-    nodes, networks = small(0), NodeNetworks(Work(samples=100, choosing_samples=100))
+    nodes, networks = small(0), NodeNetworks(Benchmark(samples=100, choosing_samples=100))
     base = from_node_function(most_linked, n_classes=3)
     smoothed = sc.SmoothedClassifier(base, pairs_noise(0.5, 0.2), alpha=0.01)
     for choosing in (False, True):
         Smoothing(networks).judge(smoothed, nodes, "flips:1", choosing=choosing)
-    (first, _), (second, _) = networks._made.values()
+    first, second = networks.made.values()
     assert (first.value.votes.counts != second.value.votes.counts).any()
 
 
@@ -191,7 +190,7 @@ def test_evidence_decides_single_deleted_links_and_says_nothing_about_others():
     nodes = Nodes(sc.datasets.Dataset(graph, np.arange(20) % 2), np.arange(20))
     base = from_node_function(lambda seen: [int(len(seen[node]) > 3) for node in seen], n_classes=2)
     smoothed = sc.SmoothedClassifier(base, pairs_noise(0.15, 0.01), alpha=0.01)
-    networks = NodeNetworks(Work(samples=800, own_samples=800))
+    networks = NodeNetworks(Benchmark(samples=800, own_samples=800))
     by_p, found = (Smoothing(networks, evidence=asked).judge(smoothed, nodes, "deletions:3") for asked in (False, True))
     sizes = [[one.certified for one in each.outcomes] for each in (by_p, found)]
     assert sum(size > 0 for size in sizes[1]) > sum(size > 0 for size in sizes[0])
@@ -229,7 +228,7 @@ def test_propagation_is_chosen_for_what_survives_on_validation_nodes(monkeypatch
     logits = np.where(labels[:, None] == [0, 1], 1.0, 0.0) + rng.normal(0, 1.5, (40, 2))
     data = sc.datasets.Dataset(graph, labels)
     train, held = Nodes(data, np.arange(0, 40, 5)), Nodes(data, np.arange(1, 40, 2))
-    networks = NodeNetworks(Work())
+    networks = NodeNetworks(Benchmark())
     known = BlindRecord({}, "", None, None, logits)
     monkeypatch.setattr(networks, "blind", lambda *_: Timed(known, 0.0))
     monkeypatch.setattr(networks, "network_logits", lambda *_: Timed(logits, 0.0))
@@ -254,7 +253,7 @@ def test_a_network_in_a_file_classifies_nodes(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "nets.py").write_text(NETWORK)
     data = sc.datasets.Dataset(small(0).graph, np.arange(N) % 3, label_names=("a", "b", "c"))
-    nodes, networks = Nodes(data, np.arange(N)), NodeNetworks(Work(hidden=4, max_epochs=2), "nets.py:wide")
+    nodes, networks = Nodes(data, np.arange(N)), NodeNetworks(Benchmark(hidden=4, max_epochs=2), "nets.py:wide")
     assert (networks.called, [*networks.shapes]) == ("wide", ["hidden 16", "hidden 32", "hidden 64"])
     for shape, hidden in (("", 8), ("hidden 16", 32)):
         smoothed = networks.network(nodes, nodes, (0.5, 0.1), shape=shape).value
@@ -293,7 +292,9 @@ def done(tmp_path_factory):
 def test_every_method_of_nodes_answers_the_same_nodes(done):
     folder, lines, setting = done
     rows = [row for part in (folder / "parts").iterdir() for row in json.loads(part.read_text())]
-    names = [name for group in METHODS if group != "regions" for name in names_of(setting, group)]
+    names = [
+        name for group in METHODS if group != "regions" for name in [each.name for each in methods_of(setting, group)]
+    ]
     assert sorted({row["method"] for row in rows}) == sorted(names)
     assert all((row["numbers"], row["truth"]) == (rows[0]["numbers"], rows[0]["truth"]) for row in rows)
     assert len(rows[0]["numbers"]) == 20
@@ -313,6 +314,6 @@ def test_the_page_speaks_of_nodes_and_of_what_was_not_tried(done):
     assert "20 nodes" in tex
     assert "test graphs" not in page.split("As published")[0]
     (plain,) = (line for line in lines if line.method == "plain" and line.kind == "additions")
-    assert (plain.asked, [*plain.texts(relative=False).values()][2:]) == (0, ["–", "–"])
+    assert (plain.asked, [*plain.texts().values()][3:]) == (0, ["–", "–"])
     (tried,) = (line for line in lines if line.method == "plain" and line.kind == "deletions")
     assert tried.cells[1].percent != "–" == tried.cells[2].percent

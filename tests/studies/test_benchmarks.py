@@ -11,10 +11,11 @@ from starcert.runs.user_code import Reference
 pytest.importorskip("torch_geometric")
 pytest.importorskip("sklearn")
 
+from starcert.benchmark.data import DRAWN
 from starcert.benchmark.methods import BenchmarkMethod
 from starcert.benchmark.networks import Networks, network_named
+from starcert.benchmark.run import check_names, methods_of
 from starcert.benchmark.settings import MODELS, Benchmark
-from starcert.benchmark.work import DRAWN, Work
 
 FOLDER = Path(__file__).parents[2] / "studies" / "benchmarks"
 FILE = FOLDER / "corrected.py"
@@ -26,7 +27,7 @@ def test_a_blind_head_with_a_correction_tries_every_attack():
     atoms = np.eye(3, dtype=int)[rng.integers(0, 3, (20, 5))]
     graphs = [sc.Graph(5, [(0, 1), (1, 2), (3, 4)][: 1 + k % 3], node_data={"x": x}) for k, x in enumerate(atoms)]
     data = sc.datasets.Dataset(graphs, np.arange(20) % 2)
-    made = Corrected(Networks(Work(max_epochs=2, steps=10)))
+    made = Corrected(Networks(Benchmark(max_epochs=2, steps=10)))
     fitted = made.fit(data, data, "deletions:1")
     assert (len(fitted.tries), fitted.chosen in fitted.tries) == (3, True)
     found = made.certify(graphs[:4], "deletions:15")
@@ -46,9 +47,9 @@ def test_every_file_of_settings_can_be_run(name, tmp_path, monkeypatch):
         (tmp_path / file).touch()
     monkeypatch.setenv("STARCERT_DATA", str(tmp_path))
     setting = Benchmark.of(FOLDER / f"{name}.toml", False)
-    setting.check_names()
+    check_names(setting)
     for group in setting.methods:
-        kinds = {make(Networks(setting)).of_nodes for make in setting.makers(group)}
+        kinds = {each.of_nodes for each in methods_of(setting, group)}
         assert kinds & {None, name.startswith("nodes")}
     for model in setting.models:
         module = network_named(model)(3, 2, hidden=8, layers=3)

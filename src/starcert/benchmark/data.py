@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 import starcert as sc
-from starcert.benchmark.work import DRAWN, Work
-from starcert.datasets import Dataset, npz
+from starcert.datasets import Dataset, arcs, motif, npz
 from starcert.datasets.tu_files import local_names, raw_files
 from starcert.objects.content import digest
 from starcert.runs.setting_values import as_data
@@ -23,6 +23,11 @@ from starcert.runs.sources import load_graphs, with_node_labels
 from starcert.runs.user_code import Reference, TuName
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 
+if TYPE_CHECKING:
+    from starcert.benchmark.settings import Benchmark
+
+DRAWN = {"motif": motif, "arcs": arcs}
+"""Data sets whose folds are draws with a seed each."""
 FILES = {"Cora-ML": "CORA_ML/cora_ml.npz", "Citeseer": "CITESEER/citeseer.npz"}
 """Graphs whose nodes are classified, by name."""
 FOLDS = 10  # of graphs; each of them is the test part of one
@@ -129,30 +134,29 @@ def plain_graphs(entry: str, data: Dataset) -> Dataset:
     return replace(data, graphs=tuple(bare), said=said)
 
 
-def digest_of(work: Work, name: str) -> str:
+def digest_of(setting: Benchmark, name: str) -> str:
     """A digest of data, and of regions that come with them; "" where they are drawn with a seed."""
     if name in DRAWN:
         return ""
-    data = data_of(name, work.columns)
+    data = data_of(name, setting.columns)
     return data.digest if data.partition is None else digest(data.digest, repr(data.partition.parts))
 
 
-def notes_on(work: Work, name: str) -> list[str]:
+def notes_on(setting: Benchmark, name: str) -> list[str]:
     """What was left out of data, a sentence each; refused where folds cannot be made of what is left."""
     if name in DRAWN:
         return []
-    data, left = data_of(name, work.columns), ""
+    data, left = data_of(name, setting.columns), ""
     if data.of_nodes:
         if "x" not in data.graph.node_data:
             hint = "Methods of nodes learn from node data x, such as words: give each node a row of numbers."
             raise StarcertError(f"{name}: its nodes have no data x. {hint}")
-        kept, least, what, hint = data, 2 * work.of_a_class + 1, "nodes", "Take fewer to learn from: of_a_class."
+        kept, least, what, hint = data, 2 * setting.of_a_class + 1, "nodes", "Take fewer to learn from: of_a_class."
     else:
-        kept, least, what, hint = data[fitting(work, data)], FOLDS, "graphs", "Merge classes, or add graphs."
+        kept, least, what, hint = data[fitting(setting, data)], FOLDS, "graphs", "Merge classes, or add graphs."
         if len(kept) < len(data):
-            left = (
-                f"{len(data) - len(kept):,} of {len(data):,} graphs have more than {work.max_nodes} nodes (max_nodes)"
-            )
+            many = f"{len(data) - len(kept):,} of {len(data):,} graphs"
+            left = f"{many} have more than {setting.max_nodes} nodes (max_nodes)"
             hint = f"{left}, and are left out. Allow larger ones, or merge classes."
     counts = Counter(kept.known)
     if len(counts) < 2:
@@ -166,6 +170,6 @@ def notes_on(work: Work, name: str) -> list[str]:
     return [*data.said, *([f"{left}: they are left out."] if left else [])]
 
 
-def fitting(work: Work, data: Dataset) -> npt.NDArray[np.bool_]:
+def fitting(setting: Benchmark, data: Dataset) -> npt.NDArray[np.bool_]:
     """Which graphs are small enough."""
-    return np.array([graph.n_nodes <= work.max_nodes for graph in data.graphs], dtype=np.bool_)
+    return np.array([graph.n_nodes <= setting.max_nodes for graph in data.graphs], dtype=np.bool_)

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 import starcert as sc
-from starcert.benchmark.data import data_of, fitting
-from starcert.benchmark.work import DRAWN, Work, limit_of
+from starcert.benchmark.data import DRAWN, data_of, fitting
 from starcert.datasets import Dataset
 from starcert.objects.rule import Rule
 from starcert.objects.site_sets import Inside, Outside
 
+if TYPE_CHECKING:
+    from starcert.benchmark.settings import Benchmark
+
 Numbers = npt.NDArray[np.int64]
+Objects: TypeAlias = Any
+"""What is learned from, chooses or is tested: a `Dataset` of graphs, a list of them, or `Nodes`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,24 +51,23 @@ class Nodes:
         return replace(self, numbers=np.sort(drawn))
 
 
+def limit_of(number: int | str) -> int | None:
+    """A limit as a number; None: there is none."""
+    return None if isinstance(number, str) else number
+
+
 class Fold(NamedTuple):
     """A fold: what is learned from, what chooses, what is tested; and the numbers of that in the data."""
 
-    taught: Any  # a `Dataset` of graphs, or `Nodes`
-    held: Any
-    tested: Any
+    taught: Objects
+    held: Objects
+    tested: Objects
     numbers: list[int]
 
     @property
-    def objects(self) -> Any:  # noqa: ANN401  (graphs, or `Nodes`)
+    def objects(self) -> Objects:
         """What is tested, without a look at its classes: graphs, or nodes of a graph."""
         return self.tested if isinstance(self.tested, Nodes) else self.tested.graphs
-
-    @property
-    def edges(self) -> list[int]:
-        """How many edges the graph of each of these has."""
-        graphs = [self.tested.graph] * len(self.tested) if isinstance(self.tested, Nodes) else self.tested.graphs
-        return [graph.n_edges for graph in graphs]
 
 
 def fold_splits(every: Dataset, fold: int | None, seed: int) -> tuple[Dataset, Dataset, Dataset, list[int]]:
@@ -125,21 +128,22 @@ def _divide(graph: sc.Graph, core: frozenset[Hashable] = frozenset(), label: int
     return sc.Partition((("core", Inside(core)), ("rest", Outside(core))))
 
 
-@lru_cache(maxsize=2)
-def cut_of(work: Work, name: str, fold: int) -> Fold:
+def cut_of(setting: Benchmark, name: str, fold: int) -> Fold:
     """The fold of a data set, without graphs that are too large."""
     if name in DRAWN:
-        n_held = max(limit_of(work.held) or 0, work.drawn // 4)
-        drawn = DRAWN[name](1_000 * work.seed + fold, train=work.drawn, validation=n_held, test=work.drawn_graphs)
+        n_held = max(limit_of(setting.held) or 0, setting.drawn // 4)
+        drawn = DRAWN[name](
+            1_000 * setting.seed + fold, train=setting.drawn, validation=n_held, test=setting.drawn_graphs
+        )
         return Fold(drawn.train, drawn.validation, drawn.test, list(range(len(drawn.test))))
-    every = data_of(name, work.columns)
+    every = data_of(name, setting.columns)
     if every.of_nodes:
-        parts = split_nodes(np.asarray(every.labels), 10 * work.seed + 2 + fold, work.of_a_class)
+        parts = split_nodes(np.asarray(every.labels), 10 * setting.seed + 2 + fold, setting.of_a_class)
         train, validation, nodes = (Nodes(every, numbers) for numbers in parts)
-        nodes = nodes.limited(limit_of(work.nodes), work.seed)
+        nodes = nodes.limited(limit_of(setting.nodes), setting.seed)
         return Fold(train, validation, nodes, nodes.numbers.tolist())
-    fits = fitting(work, every)
-    taught, held, tested, numbers = fold_splits(every[fits], fold, work.seed)
+    fits = fitting(setting, every)
+    taught, held, tested, numbers = fold_splits(every[fits], fold, setting.seed)
     places = np.flatnonzero(fits)[numbers]
-    named = replace(tested, names=tuple(map(str, places))).limited(limit_of(work.graphs), work.seed)
+    named = replace(tested, names=tuple(map(str, places))).limited(limit_of(setting.graphs), setting.seed)
     return Fold(taught, held, named, [int(each) for each in named.names])

@@ -11,18 +11,14 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from typing_extensions import override
 
 from starcert.benchmark.folds import Nodes
 from starcert.benchmark.methods import Fitted, TriedMethod
-from starcert.benchmark.outcomes import KINDS, Result, kind_of
-from starcert.benchmark.work import Timed
+from starcert.benchmark.outcomes import KINDS, Result, Timed, kind_of
 from starcert.certificates.outcomes import Outcome
 from starcert.models import LinkPropagation, LinkVotes
 from starcert.objects.neighbours import nearest_neighbours
-
-Truths = npt.NDArray[np.bool_]
 
 
 class OfLinks(TriedMethod):
@@ -40,28 +36,24 @@ class OfLinks(TriedMethod):
         self.start, seconds = self.networks.blind(train, validation)
         return super().fit(train, validation, threat)._replace(train_seconds=seconds)
 
-    def survives(self, model: Any, objects: Nodes, added: int, deleted: int) -> Truths:  # noqa: ANN401
-        """Which nodes keep their answers, whichever links are added and deleted."""
-        kept: Truths = model.survives(objects.graph, additions=added, deletions=deleted)
-        return kept[objects.numbers]
-
     @override
     def judge(self, model: Any, objects: Nodes, threat: str, *, choosing: bool = False) -> Result:
-        begun, (kind, asked) = time.perf_counter(), kind_of(threat)
+        begun, (kind, asked), numbers = time.perf_counter(), kind_of(threat), objects.numbers
         most = asked if self.decides else int(kind != "rewire")
+        some = {} if self.decides else {"nodes": numbers}  # votes of all nodes are counted at once
         certified, kept = np.zeros(len(objects), dtype=np.int64), np.ones(len(objects), dtype=np.bool_)
         for size in range(1, most + 1):
             for added, deleted in splits_of(kind, size):
-                kept &= self.survives(model, objects, added, deleted)
+                survives = model.survives(objects.graph, additions=added, deletions=deleted, **some)
+                kept &= survives[numbers] if self.decides else survives
+            certified[kept] = size
             if not kept.any():
                 break
-            certified[kept] = size
         # Moved links are part of what the model was asked about, so where it fails no attack need be known.
         known = self.decides and kind != "rewire"
-        answers = model.answers(objects.graph)[objects.numbers]
         found = tuple(
             Outcome(answer, size, size + 1 if known and size < asked else None)
-            for answer, size in zip(answers.tolist(), certified.tolist(), strict=True)
+            for answer, size in zip(model.answers(objects.graph)[numbers].tolist(), certified.tolist(), strict=True)
         )
         return Result(threat, found, None, 0, 1, time.perf_counter() - begun, None if self.decides else most)
 
@@ -78,7 +70,15 @@ class VotesOfLinks(OfLinks):
 
     @override
     def fit(self, train: Nodes, validation: Nodes, threat: str) -> Fitted:
-        self.settings = weights_and_bonuses(threat)
+        """Tries three weights and bonuses: several links more than the threat has must speak against the blind answer.
+
+        Deleted links leave the answers of the others, so smaller ones do.
+        """
+        kind, size = kind_of(threat)
+        links = 2 * size if kind == "rewire" else size
+        self.settings = [(0.6, 2 * links), (0.4, 2 * links), (0.6, 3 * links)]
+        if kind == "deletions":
+            self.settings = [(0.6, 2 * size), (0.6, size), (0.6, size - 1)]
         return super().fit(train, validation, threat)
 
     @override
@@ -107,22 +107,9 @@ class OverLinks(OfLinks):
         near, known = nearest_neighbours(np.asarray(train.graph.node_data["x"])), (train.numbers, train.labels)
         return Timed(LinkPropagation.of_logits(self.start.scores, own=setting, known=known, fixed=near), 0.0)
 
-    @override
-    def survives(self, model: LinkPropagation, objects: Nodes, added: int, deleted: int) -> Truths:
-        return model.survives(objects.graph, additions=added, deletions=deleted, nodes=objects.numbers)
-
 
 def splits_of(kind: str, size: int) -> Sequence[tuple[int, int]]:
     """How many links can be added and deleted by changes of this kind."""
     if kind == "flips":
         return [(added, size - added) for added in range(size + 1)]
     return [(size if kind in ("additions", "rewire") else 0, size if kind in ("deletions", "rewire") else 0)]
-
-
-def weights_and_bonuses(threat: str) -> list[tuple[float, int]]:
-    """Three weights and bonuses for a threat: several links more than it has must speak against the blind answer."""
-    kind, size = kind_of(threat)
-    if kind == "deletions":
-        return [(0.6, 2 * size), (0.6, size), (0.6, size - 1)]
-    links = 2 * size if kind == "rewire" else size
-    return [(0.6, 2 * links), (0.4, 2 * links), (0.6, 3 * links)]

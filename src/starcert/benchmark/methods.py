@@ -1,11 +1,5 @@
 """Methods in one frame: each learns from training objects, lets validation objects choose, and certifies.
 
-    Blind         does not look at edges: certified against any number of flips
-    Plain         a network without noise, every attack tried
-    Smoothing     votes under noise, at the rates of a group: by p_A, or by evidence, too
-    WithFallback  evidence, with the blind answer where no other class is likely enough
-    Hashed        one voter for each group of node pairs, certified by counting voters or exactly
-
 They serve graphs and the nodes of one graph alike: `Networks` and `NodeNetworks` say what is trained and counted. A
 method has a few tries, of which validation chooses one, by what is right and certified under the threat that it is
 fitted for; the blind model chooses among its own.
@@ -15,24 +9,19 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from typing_extensions import override
 
 import starcert as sc
-from starcert.benchmark.folds import has_core
-from starcert.benchmark.networks import Networks
-from starcert.benchmark.outcomes import ANY, KINDS, Result, kind_of
-from starcert.benchmark.work import TRIED, Objects, Timed
+from starcert.benchmark.folds import Objects, has_core
+from starcert.benchmark.networks import ALPHA, Networks
+from starcert.benchmark.outcomes import ANY, KINDS, Result, Timed, fewer, kind_of, outcome_of, speaks_to
 from starcert.certificates.outcomes import Outcome
 
-__all__ = ["METHODS", "TRIED", "BenchmarkMethod", "Fitted", "TriedMethod"]
-
 THRESHOLDS = (0.6, 0.75, 0.9)
-NAMES = {"two-way": "sparsity-aware", "regions": "by regions"}
-"""What the noise of a group is called where that says more."""
 
 
 class Fitted(NamedTuple):
@@ -117,10 +106,10 @@ class TriedMethod(BenchmarkMethod):
 
     @override
     def fit(self, train: Objects, validation: Objects, threat: str) -> Fitted:
-        held, (_, size) = self.networks.held(train, validation), kind_of(threat)
+        (held, labels, weights), (_, size) = self.networks.held(train, validation), kind_of(threat)
         models = {setting: self.model(setting, train, validation) for setting in self.settings}
-        found = {each: self.judge(made.value, held.objects, threat, choosing=True) for each, made in models.items()}
-        shares = {setting: result.share(held.labels, size, held.weights) for setting, result in found.items()}
+        found = {each: self.judge(made.value, held, threat, choosing=True) for each, made in models.items()}
+        shares = {setting: result.share(labels, size, weights) for setting, result in found.items()}
         self.best = max(shares, key=lambda setting: shares[setting])
         self.fitted = models[self.best].value
         return Fitted(
@@ -155,7 +144,9 @@ class Plain(TriedMethod):
 
     @override
     def judge(self, model: sc.SmoothedClassifier, objects: Objects, threat: str, *, choosing: bool = False) -> Result:
-        return self.networks.tried(model.classifier, objects, threat)
+        graphs, rows = self.networks.seen(objects)
+        found: Result = self.networks.attacked(model.classifier, graphs, fewer(threat, self.networks.farthest)).value
+        return replace(found, threat=threat, outcomes=tuple(found.outcomes[row] for row in rows))
 
 
 class Smoothing(TriedMethod):
@@ -167,10 +158,11 @@ class Smoothing(TriedMethod):
     certifies = "the smoothed model; fails with probability alpha at most"
     of_nodes = None
 
-    def __init__(self, networks: Networks, group: str = "two-way", *, evidence: bool = False, name: str = "") -> None:
+    def __init__(self, networks: Networks, group: str = "two-way", *, evidence: bool = False) -> None:
         super().__init__(networks)
-        self.group, self.evidence, self.settings = group, evidence, [*map(tuple, networks.rates_of(group))]
-        self.name = name or ("evidence" if evidence else f"p_A, {NAMES.get(group, group)}")
+        self.group, self.evidence, self.settings = group, evidence, networks.rates_of(group)
+        said = {"two-way": "sparsity-aware", "regions": "by regions"}.get(group, group)
+        self.name = "evidence" if evidence else f"p_A, {said}"
 
     @override
     def fits(self, train: Objects) -> bool:
@@ -187,7 +179,14 @@ class Smoothing(TriedMethod):
 
     @override
     def judge(self, model: sc.SmoothedClassifier, objects: Objects, threat: str, *, choosing: bool = False) -> Result:
-        return self.networks.smoothed(model, objects, threat, evidence=self.evidence, choosing=choosing)
+        (graphs, rows), asked = self.networks.seen(objects), self.networks.question(threat, self.evidence)
+        found, seconds = self.networks.certified(model, graphs, asked, self.evidence, choosing)
+        outcomes = tuple(outcome_of(found[row], threat) for row in rows)
+        copies = int(found.votes.counts.sum() + found.votes.selection.sum()) * len(graphs) // len(found)
+        attacked = sum(one.verdicts.own_votes for one in found if one.verdicts is not None)
+        limit = None if choosing else speaks_to(found, outcomes, threat)  # all tries are judged at one size
+        votes = copies * len(rows) // len(graphs) + attacked
+        return Result(threat, outcomes, ALPHA, votes, copies + attacked, seconds, limit, found)
 
 
 class WithFallback(Smoothing):
@@ -196,7 +195,8 @@ class WithFallback(Smoothing):
     certifies = "the smoothed model with a blind answer in doubt; fails with probability alpha at most"
 
     def __init__(self, networks: Networks) -> None:
-        super().__init__(networks, evidence=True, name="evidence, fallback")
+        super().__init__(networks, evidence=True)
+        self.name = "evidence, fallback"
 
     @override
     def speaks_of(self, threat: str) -> bool:
@@ -221,9 +221,8 @@ class WithFallback(Smoothing):
     @override
     def model(self, setting: Any, train: Objects, validation: Objects) -> Timed:
         """With blind answers that have seen what chooses only once all is chosen: they would look better there."""
-        smoothed = self.networks.network(train, validation, setting[0]).value
-        known = self.networks.blind(train, self.seen).value
-        return self.networks.leaning(smoothed, known.fallback, setting[1])
+        smoothed = super().model(setting[0], train, validation).value
+        return self.networks.leaning(smoothed, train, self.seen, setting[1])
 
 
 class Hashed(TriedMethod):
@@ -237,7 +236,7 @@ class Hashed(TriedMethod):
 
     def __init__(self, networks: Networks, rule: Literal["counting", "exact"] = "exact") -> None:
         super().__init__(networks)
-        self.rule, self.name, self.settings = rule, f"hashed, {rule}", networks.work.voters
+        self.rule, self.name, self.settings = rule, f"hashed, {rule}", networks.setting.voters
 
     @override
     def speaks_of(self, threat: str) -> bool:
@@ -253,16 +252,8 @@ class Hashed(TriedMethod):
 
     @override
     def judge(self, model: sc.HashedVotes, objects: Objects, threat: str, *, choosing: bool = False) -> Result:
-        return self.networks.polled(model, objects, threat, self.rule, choosing)
-
-
-METHODS: dict[str, Sequence[Callable[[Networks], BenchmarkMethod]]] = {
-    "two-way": (Smoothing, partial(Smoothing, evidence=True), WithFallback),
-    "isotropic": (partial(Smoothing, group="isotropic"),),
-    "regions": (partial(Smoothing, group="regions"),),
-    "one-way": (partial(Smoothing, group="one-way"),),
-    "hashed": (partial(Hashed, rule="counting"), Hashed),
-    "plain": (Plain,),
-    "blind": (Blind,),
-}
-"""What makes the methods of each group; those of a group share what is trained."""
+        graphs, rows = self.networks.seen(objects)
+        found, passes, seconds = self.networks.polled(model, graphs, threat, self.rule, choosing)
+        known = found.outcomes().rows
+        outcomes = tuple(known[row] for row in rows)
+        return Result(threat, outcomes, None, model.groups * len(rows), passes, seconds)

@@ -7,7 +7,6 @@ the tries of every method alike.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -19,16 +18,27 @@ from typing_extensions import override
 import starcert as sc
 from starcert.baselines.blind_model import Blindfold
 from starcert.baselines.nodes import candidates_for
-from starcert.benchmark.folds import Nodes
-from starcert.benchmark.networks import LAYERS, BlindRecord, Held, Networks, network_named, once
-from starcert.benchmark.outcomes import Result, decided, kind_of
-from starcert.benchmark.work import ALPHA, Objects, Rates, here, pairs_noise
+from starcert.benchmark.folds import Nodes, Objects
+from starcert.benchmark.networks import (
+    ALPHA,
+    LAYERS,
+    BlindRecord,
+    Graphs,
+    Networks,
+    Rates,
+    Rule,
+    here,
+    network_named,
+    once,
+    pairs_noise,
+    quiet,
+)
+from starcert.benchmark.outcomes import kind_of
 from starcert.certificates.hashed_certificates import HashedCertificates
 from starcert.classifiers import from_pyg
 from starcert.classifiers.features import sparse
 from starcert.models import NodeGCN, NodePropagation
 from starcert.models.fitting import Keep, own_generator
-from starcert.system.errors import StarcertWarning
 
 Whole = npt.NDArray[np.int64]
 Real = npt.NDArray[np.float64]
@@ -64,18 +74,18 @@ class NodeNetworks(Networks):
         return {f"{name.replace('_', ' ')} {value:g}": {name: value} for value in values}
 
     @override
-    def seen(self, objects: Objects) -> tuple[list[sc.Graph], Sequence[int]]:
-        return [objects.graph], objects.numbers.tolist()
+    def seen(self, objects: Objects) -> tuple[Graphs, Sequence[int]]:
+        return (objects.graph,), objects.numbers.tolist()
 
     @override
-    def held(self, train: Objects, validation: Objects) -> Held:
+    def held(self, train: Objects, validation: Objects) -> tuple[Objects, Whole, Real]:
         answers = self.network_logits(train, validation).value.argmax(axis=1)
-        return Held(validation, validation.labels, weights_of(validation, np.delete(answers, train.numbers)))
+        return validation, validation.labels, weights_of(validation, np.delete(answers, train.numbers))
 
     @override
     @once
     def blind(self, train: Objects, validation: Objects) -> BlindRecord:
-        tried, weights = self.blind_scores(train, validation), self.held(train, validation).weights
+        tried, weights = self.blind_scores(train, validation), self.held(train, validation)[2]
         shares = {name: float(weights @ (scores.argmax(axis=1)[validation.numbers] == validation.labels))
                   for name, scores in tried.items()}  # fmt: skip
         chosen = max(shares, key=lambda name: shares[name])
@@ -101,46 +111,41 @@ class NodeNetworks(Networks):
     @once
     def network_logits(self, train: Objects, validation: Objects) -> Real:
         """Of all nodes, by a network on words and nearest neighbours, trained once for all methods on a fold."""
-        module = self.module(train, {"link_weight": 0}, "gin")
-        self.fit_module(module, train, validation, pairs_noise(0, 0), keep="loss")
+        module = self.learned(train, validation, pairs_noise(0, 0), "gin", {"link_weight": 0}, keep="loss")
         with torch.no_grad():
             words = torch.tensor(np.asarray(train.graph.node_data["x"]), dtype=torch.float32, device=here()[0])
             none = torch.empty((2, 0), dtype=torch.int64, device=here()[0])
             logits: Real = module.eval()(words, none).double().cpu().numpy()
         return logits
 
-    def module(self, train: Objects, how: Mapping[str, Any], model: str) -> torch.nn.Module:
-        """A network for all nodes, with its first weights."""
+    def learned(
+        self, train: Objects, validation: Objects, noise: sc.Noise, model: str, how: Mapping[str, Any], keep: Keep
+    ) -> torch.nn.Module:
+        """A network for all nodes, trained with noise on links, or without any."""
         words, n_classes = np.asarray(train.graph.node_data["x"]), train.data.n_classes
-        with own_generator(self.work.seed, "cpu"):
+        with own_generator(self.setting.seed, "cpu"):
             if model == "gin":
-                made: torch.nn.Module = NodePropagation(words, n_classes, **how)
+                module: torch.nn.Module = NodePropagation(words, n_classes, **how)
             elif model == "gcn":
-                made = NodeGCN(words.shape[1], n_classes, **how)
+                module = NodeGCN(words.shape[1], n_classes, **how)
             else:
-                sizes = {"hidden": self.work.hidden, "layers": LAYERS, **how}
-                made = network_named(model)(words.shape[1], n_classes, **sizes)
-        return made.to(here()[0])
-
-    def fit_module(
-        self, module: torch.nn.Module, train: Objects, validation: Objects, noise: sc.Noise, keep: Keep = "accuracy"
-    ) -> None:
-        """Trains a network with noise on links, or without any."""
-        taught = sc.SmoothedClassifier(from_pyg(module, n_classes=train.data.n_classes, targets="nodes"), noise)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", StarcertWarning)  # a try with one answer for all: validation chooses
-            sc.models.fit_nodes_with_noise(taught, train.graph, train.data.labels, train=train.numbers,
-                                           validation=validation.numbers, progress=False, epochs=self.work.max_epochs,
-                                           seed=self.work.seed, keep=keep)  # fmt: skip
+                sizes = {"hidden": self.setting.hidden, "layers": LAYERS, **how}
+                module = network_named(model)(words.shape[1], n_classes, **sizes)
+        taught = from_pyg(module.to(here()[0]), n_classes=n_classes, targets="nodes")
+        with quiet():
+            sc.models.fit_nodes_with_noise(
+                sc.SmoothedClassifier(taught, noise), train.graph, train.data.labels, train=train.numbers,
+                validation=validation.numbers, epochs=self.setting.max_epochs, seed=self.setting.seed, keep=keep,
+                progress=False,
+            )  # fmt: skip
+        return module
 
     @override
-    @once
     def trained(
         self, train: Objects, validation: Objects, noise: sc.Noise, shape: str, regions: bool
     ) -> sc.SmoothedClassifier:
         """A network trained with noise on links; what does not depend on them is computed once for all votes."""
-        module = self.module(train, self.shapes.get(shape, {}), self.model)
-        self.fit_module(module, train, validation, noise)
+        module = self.learned(train, validation, noise, self.model, self.shapes.get(shape, {}), keep="accuracy")
         shown: dict[str, Any] = {"model": module}
         if isinstance(module, NodePropagation):
             shown = module.for_votes()
@@ -158,23 +163,23 @@ class NodeNetworks(Networks):
     def voters(self, number: int, train: Objects, validation: Objects) -> sc.HashedVotes:
         """One network for all voters, trained with noise that leaves as many links as a voter sees."""
         network = self.network(train, validation, (1 - 1 / number, 0.0)).value
-        return sc.HashedVotes(network.classifier, number, self.work.seed)
+        return sc.HashedVotes(network.classifier, number, self.setting.seed)
 
     @override
-    def polled(self, model: sc.HashedVotes, objects: Objects, threat: str, rule: Any, choosing: bool) -> Result:
+    def polled(
+        self, model: sc.HashedVotes, graphs: Graphs, threat: str, rule: Rule, choosing: bool
+    ) -> tuple[HashedCertificates, int, float]:
         """Every deleted link is tried, of other changes the worst assumed."""
-        (kind, size), (graphs, rows) = kind_of(threat), self.seen(objects)
+        kind, size = kind_of(threat)
         found, seconds = self.decided(model, graphs, f"{kind}:{max(size, AT_ONCE)}", rule, int(kind == "deletions"))
-        known = decided(found)
-        outcomes, votes = tuple(known[row] for row in rows), model.groups * len(rows)
-        return Result(threat, outcomes, None, votes, found.forward_passes, seconds)
+        return found, found.forward_passes, seconds
 
     @once
     def decided(
-        self, model: sc.HashedVotes, graphs: list[sc.Graph], threat: str, rule: Any, tried: int  # noqa: ANN401
+        self, model: sc.HashedVotes, graphs: Graphs, threat: str, rule: Rule, tried: int
     ) -> HashedCertificates:  # fmt: skip
         """What hashed voters certify about all nodes."""
-        most = self.work.max_attacks
+        most = self.setting.max_attacks
         return model.certify(graphs, threat=threat, rule=rule, tried=tried, max_attacks=most, progress=False)
 
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 import starcert as sc
 from starcert.certificates.certificate import lies_within
-from starcert.certificates.exact_certificates import Decided
 from starcert.certificates.outcomes import Outcome, State
 from starcert.certificates.unknown import unknown_at
 from starcert.math.channels import MAX_RADIUS
@@ -28,8 +28,19 @@ ANY = MAX_RADIUS  # certified against attacks of any size: no threat has larger 
 KINDS = {"flips": (None,), "deletions": (".delete",), "additions": (".add",), "rewire": (".delete", ".add")}
 """Threats that need no list of attacks: the sorts of changes in a unit of each, by the ends of axes; None: any."""
 FLIP_AXES = (".delete", ".add", ".change")
+SIZES = (0, 1, 2, 3, 5, 10, 15)
+"""Sizes of attacks that are shown, as far as a threat goes."""
+TRIED = 2
+"""The most changes of a graph that are tried, or asked evidence about."""
 
 Labels = npt.NDArray[np.int64]
+
+
+class Timed(NamedTuple):
+    """Something that was made, and how long it took."""
+
+    value: Any
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -188,12 +199,6 @@ def speaks_to(certificates: sc.Certificates, outcomes: Sequence[Outcome], threat
     return None
 
 
-def decided(found: Decided) -> tuple[Outcome, ...]:
-    """What is known with certainty about each row."""
-    sizes = np.stack([found.labels, found.certified_sizes, found.broken_sizes]).T.tolist()
-    return tuple(Outcome(answer, certified, broken or None) for answer, certified, broken in sizes)
-
-
 def exact_result(
     base: sc.Classifier, graphs: Sequence[sc.Graph], threat: str, *, farthest: int, max_attacks: int
 ) -> Result:
@@ -209,4 +214,4 @@ def exact_result(
         limits.append(max([1, *whole]))
         reached = max(reached, len(whole))
     found = sc.ExactClassifier(base).certify(graphs, threat=asked, max_attacks=limits, progress=False)
-    return Result(threat, decided(found), None, 0, found.forward_passes, found.seconds, reached, found)
+    return Result(threat, found.outcomes().rows, None, 0, found.forward_passes, found.seconds, reached, found)

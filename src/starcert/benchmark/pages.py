@@ -8,7 +8,6 @@ import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,13 +17,14 @@ from starcert.benchmark.data import file_name
 from starcert.benchmark.outcomes import read_threat
 from starcert.benchmark.table import BLIND, Line
 from starcert.certificates.accuracy_table import latex
-from starcert.display.drawing import MAJORITY, TONES, style, whole_ticks
+from starcert.display.drawing import MAJORITY, TONES, new_figure, style, whole_ticks
 from starcert.report.document import policy_of, render
 from starcert.system.files import write_whole
 from starcert.system.output import csv_lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 ACROSS = 5  # panels beside each other
 FEW = 100  # test objects, below which intervals of gains are wide
@@ -41,11 +41,6 @@ class Shown(NamedTuple):
     lines: Sequence[Line]
     figure: str  # the name of its files
     picture: str  # as a data URI
-
-    @property
-    def sizes(self) -> list[str]:
-        """The sizes that are shown."""
-        return [cell.size for cell in (*self.lines[0].cells, *self.lines[0].relative)]
 
     @property
     def sentence(self) -> str:
@@ -70,28 +65,21 @@ class Shown(NamedTuple):
         return f"{first} At size 1, “{best.method}” has the most right and certified, {cell.certified:.1%}: {verdict}."
 
 
-@cache
-def published() -> list[dict[str, str]]:
-    """Figures that others have published, with source, protocol and doubts."""
-    text = resources.files("starcert.benchmark").joinpath("published.toml").read_text("utf-8")
-    found: list[dict[str, str]] = tomllib.loads(text)["figures"]
-    return found
-
-
 def write_outputs(out: Path, lines: Sequence[Line], theirs: Sequence[Theirs], about: Mapping[str, Any]) -> None:
     """Writes `index.html`, `benchmark.csv`, `benchmark.json`, `benchmark.tex`, `benchmark.md` and the figures."""
     (out / "figures").mkdir(exist_ok=True)
     shown = [_shown(out, data, threat, [line for line in lines if (line.data, line.threat) == (data, threat)])
              for data, threat in dict.fromkeys((line.data, line.threat) for line in lines)]  # fmt: skip
     write_whole(out / "benchmark.csv", csv_lines([row for line in lines for row in line.rows()]))
+    published = tomllib.loads(resources.files("starcert.benchmark").joinpath("published.toml").read_text("utf-8"))
     everything = {**about, "lines": [asdict(line) for line in lines], "theirs": [asdict(each) for each in theirs],
-                  "published": published()}  # fmt: skip
+                  "published": published["figures"]}  # fmt: skip
     write_whole(out / "benchmark.json", [json.dumps(everything, indent=1), "\n"])
     write_whole(out / "benchmark.tex", [latex_tables(shown)])
     write_whole(out / "benchmark.md", [markdown_tables(shown)])
     tried = list({(line.data, line.method): line for line in reversed(lines)}.values())[::-1]
-    content = {"title": "Methods side by side", "policy": policy_of(), "shown": shown, "published": published(),
-               "theirs": theirs,
+    content = {"title": "Methods side by side", "policy": policy_of(), "shown": shown,
+               "published": published["figures"], "theirs": theirs,
                "means": list(dict.fromkeys((line.method, line.certifies, line.alpha) for line in lines)),
                "methods": tried, "made": json.dumps(about, indent=1)}  # fmt: skip
     write_whole(out / "index.html", [render("report/templates/benchmark.html", content)])
@@ -99,20 +87,21 @@ def write_outputs(out: Path, lines: Sequence[Line], theirs: Sequence[Theirs], ab
 
 def _shown(out: Path, data: str, threat: str, lines: Sequence[Line]) -> Shown:
     name, words = file_name(f"{data}-{threat.replace(':', '-')}"), WORDS.get(lines[0].kind, read_threat(threat).label)
-    drawn = draw(lines)
-    for ending, content in drawn.items():
-        write_whole(out / "figures" / f"{name}.{ending}", [content])
-    picture = "data:image/svg+xml;base64," + base64.b64encode(drawn["svg"]).decode()
-    return Shown(data, words, lines, name, picture)
+    figure = draw(lines)
+    for ending, about in (("svg", {"Date": None}), ("pdf", {"CreationDate": None})):
+        file = io.BytesIO()
+        with style():
+            figure.savefig(file, format=ending, metadata=about, dpi="figure")
+        write_whole(out / "figures" / f"{name}.{ending}", [file.getvalue()])
+    picture = base64.b64encode((out / "figures" / f"{name}.svg").read_bytes()).decode()
+    return Shown(data, words, lines, name, f"data:image/svg+xml;base64,{picture}")
 
 
-def draw(lines: Sequence[Line]) -> dict[str, bytes]:
-    """A panel for each method: certified, open and broken by size, and the blind model across; as SVG and PDF."""
-    from matplotlib.figure import Figure  # noqa: PLC0415  (only where something is drawn)
-
+def draw(lines: Sequence[Line]) -> Figure:
+    """A panel for each method: certified, open and broken by size, and the blind model across."""
     rows = -(-len(lines) // ACROSS)
     with style():
-        figure = Figure(figsize=(1.9 * ACROSS, 1.75 * rows + 0.4), layout="constrained")
+        figure = new_figure(1.9 * ACROSS, 1.75 * rows + 0.4)
         axes = figure.subplots(rows, ACROSS, sharex=True, sharey=True, squeeze=False).ravel()
         for ax, line in zip(axes, lines, strict=False):
             _panel(ax, line)
@@ -120,16 +109,11 @@ def draw(lines: Sequence[Line]) -> dict[str, bytes]:
             ax.remove()
         handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
-        made = {}
-        for ending, about in (("svg", {"Date": None}), ("pdf", {"CreationDate": None})):
-            file = io.BytesIO()
-            figure.savefig(file, format=ending, metadata=about)
-            made[ending] = file.getvalue()
-    return made
+    return figure
 
 
 def _panel(ax: Axes, line: Line) -> None:
-    shares = [(int(cell.size), 100 * cell.certified, 100 * (cell.certified + cell.open))
+    shares = [(cell.size, 100 * cell.certified, 100 * (cell.certified + cell.open))
               for cell in line.cells if cell.certified is not None and cell.open is not None]  # fmt: skip
     sizes, safe, unknown = zip(*shares, strict=True)
     top = [100 * line.right] * len(shares)
@@ -140,7 +124,7 @@ def _panel(ax: Axes, line: Line) -> None:
     )
     if line.blind is not None:
         ax.axhline(100 * line.blind, color=MAJORITY, lw=0.9, ls="--", label="blind")
-    ax.set(title=line.method, ylim=(0, 101), xlim=(0, int(line.cells[-1].size)))
+    ax.set(title=line.method, ylim=(0, 101), xlim=(0, line.cells[-1].size))
     ax.set_xlabel(f"{line.kind}, at most")
     ax.set_ylabel(f"% of test {line.objects}")
     ax.label_outer()
@@ -151,7 +135,7 @@ def latex_tables(shown: Sequence[Shown]) -> str:
     r"""A table for each data set and threat, for \usepackage{booktabs}: percent that are right and certified."""
     made = []
     for each in shown:
-        rows = [line.texts(relative=False) for line in each.lines]
+        rows = [line.texts() for line in each.lines]
         what = f"right and certified at {each.words}, in percent; {each.lines[0].graphs} {each.lines[0].objects}"
         heads = [*[*rows[0]][:-1], "gain at 1 (95\\%)"]
         made += [f"% {latex(each.data)}: {what}", f"\\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}", r"\toprule",
@@ -167,7 +151,7 @@ def markdown_tables(shown: Sequence[Shown]) -> str:
     """The same tables for a README: one for each data set and threat, with the sentence above it."""
     made = []
     for each in shown:
-        rows = [line.texts(relative=True) for line in each.lines]
+        rows = [line.texts() for line in each.lines]
         made += [f"## {each.data}: {each.words}", "", each.sentence, "", f"| {' | '.join(rows[0])} |",
                  f"| --- |{' --: |' * (len(rows[0]) - 1)}"]  # fmt: skip
         made += [f"| {' | '.join(row.values())} |" for row in rows] + [""]

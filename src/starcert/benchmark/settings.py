@@ -1,196 +1,161 @@
-"""The settings of a benchmark: each field is a key of the file that `starcert benchmark` reads."""
+"""The settings of a benchmark, each declared once, as a field: its key in a file, its check and its schema follow."""
 
 from __future__ import annotations
 
 import os
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, get_args
 
-from starcert.benchmark.data import FILES, FOLDS, called, check_data, digest_of
-from starcert.benchmark.links import OverLinks, VotesOfLinks
-from starcert.benchmark.methods import METHODS as SHARED
-from starcert.benchmark.methods import BenchmarkMethod
-from starcert.benchmark.networks import MODELS, Networks
-from starcert.benchmark.outcomes import kind_of, read_threat
-from starcert.benchmark.work import DRAWN, Work
+from msgspec import Meta, Struct
+from msgspec.structs import asdict, force_setattr, replace
+
+from starcert.benchmark.data import DRAWN, FILES, FOLDS, check_data
+from starcert.benchmark.outcomes import kind_of
 from starcert.datasets.tu_files import local_names
-from starcert.objects.laws import real_number
-from starcert.runs.settings import SETTINGS
-from starcert.runs.threats import digest_of_files
+from starcert.runs.declaration import Setting, check_values, declared
+from starcert.runs.setting_values import Columns
 from starcert.runs.user_code import Reference
-from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean, whole_number
-from starcert.system.files import versions
+from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 
-Make = Callable[[Networks], BenchmarkMethod]
-METHODS: Mapping[str, Sequence[Make]] = {**SHARED, "links": (VotesOfLinks, OverLinks)}
-"""What makes the methods of each group; those of a group share what is trained."""
+GROUPS = "two-way", "isotropic", "regions", "one-way", "hashed", "plain", "blind", "links"
+MODELS = "gin", "gcn"
 QUICK: dict[str, Any] = {
     "graphs": 20, "held": 12, "samples": 2_000, "own_samples": 1_000, "choosing_samples": 1_000, "max_attacks": 2_000,
     "max_epochs": 40, "steps": 700, "drawn": 100, "drawn_graphs": 12, "drawn_epochs": 10, "folds": 1,
 }  # fmt: skip
 """Settings of a first look."""
 
+Count = Annotated[int, Meta(ge=1)]
+Whole = Annotated[int, Meta(ge=0)]
+AtMost = Count | Literal["all"]
+Rate = Annotated[float, Meta(ge=0, le=1)]
+Pairs = Annotated[list[Annotated[list[Rate], Meta(min_length=2, max_length=2)]], Meta(min_length=1)]
+Smoothed = Literal["two-way", "isotropic", "regions", "one-way"]
+Rates = Annotated[dict[Smoothed, Pairs], Meta(extra_json_schema={"propertyNames": {"enum": get_args(Smoothed)}})]
+_SOME = "be a whole number, 1 or more, or all"
 
-@dataclass(frozen=True)
-class Benchmark(Work):
-    """What is compared."""
 
-    data: tuple[str, ...] = ("MUTAG",)  # names (TU, motif, arcs, Cora-ML, Citeseer), paths, or file.py:function
-    folds: int = 5  # of ten stratified folds; of the data that are drawn, how many draws
-    seeds: tuple[int, ...] = ()  # in place of `seed`: all folds are made with each
-    methods: tuple[str, ...] = tuple(METHODS)  # groups of methods; file.py:Class for one of your own
-    models: tuple[str, ...] = ("gin",)  # networks: gin, gcn; file.py:function for one of your own
-    threats: tuple[str, ...] = ("flips:15", "deletions:15", "additions:15", "rewire:1")  # each with its largest size
-    chosen_for: tuple[int, ...] = (1,)  # the sizes of attacks that settings are chosen for, a row for each
-    certificates: bool = False  # whether certificates are kept, in files that starcert verify proves
+def reference_to(name: str, setting: str) -> Reference:
+    """A method or network of your own, in a Python file."""
+    known = GROUPS if setting == "methods" else MODELS
+    if ".py:" not in name:
+        must = f"be among {', '.join(known)}, or file.py:name"
+        raise InvalidParameterError(setting, must, name, did_you_mean(name, known))
+    return Reference.parse(name, Path.cwd(), setting)
+
+
+def _names(given: list[str], base: Path, setting: str) -> tuple[str, ...]:
+    """Each once; what is a path from the folder `base`, from here."""
+    found = tuple(dict.fromkeys(_beside(base, each, setting) for each in given))
+    for each in found:
+        if setting == "threats":
+            kind_of(each)
+        elif setting != "data" and each not in (GROUPS if setting == "methods" else MODELS):
+            reference_to(each, setting)
+    return found
+
+
+def _beside(base: Path, entry: str, setting: str) -> str:
+    if setting == "threats":  # files may stand in them
+        return re.sub(r"[^\s(|=,:]+\.py(?=:)", lambda found: (base / found[0]).as_posix(), entry)
+    place = base / entry
+    known = entry in (*GROUPS, *MODELS, *DRAWN, *FILES, *local_names())
+    return entry if known or not os.path.exists(re.sub(r"(\.py):\w+$", r"\1", str(place))) else str(place)
+
+
+def _numbers(given: int | list[int], _base: Path, _name: str) -> tuple[int, ...]:
+    return (given,) if isinstance(given, int) else tuple(dict.fromkeys(given))
+
+
+def _list_of(number: Any, least: int = 0) -> dict[str, Any]:  # noqa: ANN401  (a type)
+    """How a setting is read that is a list of numbers, or one number that stands for it."""
+    form = number | Annotated[list[number], Meta(min_length=least or None)]
+    return {"form": form, "read": _numbers, "must": "be a list of whole numbers", "hint": "Write them as [1, 2]."}
+
+
+_LIST: dict[str, Any] = {"form": Annotated[list[str], Meta(min_length=1)], "read": _names, "must": "be a list of names"}
+
+
+class Benchmark(Struct, frozen=True, kw_only=True):
+    """What is compared, and how much work is done for each object."""
+
+    data: Annotated[tuple[str, ...], Setting(
+        "Names (of TU data, motif, arcs, Cora-ML, Citeseer), paths, or file.py:function.", **_LIST,
+    )] = ("MUTAG",)  # fmt: skip
+    folds: Annotated[int, Meta(ge=1, le=FOLDS), Setting(
+        "Of ten stratified folds, how many; of data that are drawn, how many draws."
+    )] = 5  # fmt: skip
+    seed: Annotated[Whole, Setting("Of folds, weights, training and votes.")] = 1
+    seeds: Annotated[tuple[int, ...], Setting(
+        "In place of seed: all folds are made with each.", **_list_of(Whole)
+    )] = ()  # fmt: skip
+    methods: Annotated[tuple[str, ...], Setting(
+        f"Groups of methods ({', '.join(GROUPS)}), or file.py:Class for one of your own.", **_LIST
+    )] = GROUPS  # fmt: skip
+    models: Annotated[tuple[str, ...], Setting(
+        "Networks: gin, gcn, or file.py:function for one of your own.", **_LIST
+    )] = ("gin",)  # fmt: skip
+    threats: Annotated[tuple[str, ...], Setting("Each with its largest size.", **_LIST)] = (
+        "flips:15", "deletions:15", "additions:15", "rewire:1",
+    )  # fmt: skip
+    chosen_for: Annotated[tuple[int, ...], Setting(
+        "The sizes of attacks that settings are chosen for, a row for each.", **_list_of(Count, 1)
+    )] = (1,)  # fmt: skip
+    rates: Annotated[dict[str, Any], Setting(
+        "By group of smoothed models, pairs of probabilities: to delete and to add an edge, or of two regions.",
+        form=Rates,
+        must="be a list of pairs of probabilities", hint="Write rates.one-way = [[0.8, 0], [0.9, 0]].",
+    )] = {}  # fmt: skip
+    voters: Annotated[tuple[int, ...], Setting(
+        "How many hashed voters are tried.", **_list_of(Count, 1)
+    )] = (5, 10, 30)  # fmt: skip
+    columns: Annotated[dict[str, str], Setting("Which column of a table holds what.", form=Columns)] = {}
+    graphs: Annotated[AtMost, Setting("Graphs that are tested in a fold, at most.", must=_SOME)] = 100
+    held: Annotated[AtMost, Setting("Validation graphs that choose among tries, at most.", must=_SOME)] = 60
+    max_nodes: Annotated[Count, Setting("Larger graphs are left out.")] = 40
+    of_a_class: Annotated[Count, Setting("Nodes of a class to learn from, and as many that choose.")] = 20
+    nodes: Annotated[AtMost, Setting("Nodes that are tested in a split, at most.", must=_SOME)] = 1_000
+    samples: Annotated[Count, Setting("Votes on each test graph.")] = 10_000
+    own_samples: Annotated[Whole, Setting("Votes at attacked versions of a test graph, at most.")] = 10_000
+    choosing_samples: Annotated[Count, Setting("Votes on each validation graph, and at attacked versions.")] = 2_000
+    max_attacks: Annotated[Count, Setting(
+        "Attacks that are tried on the plain model: pairs of flips only where there are fewer."
+    )] = 50_000  # fmt: skip
+    steps: Annotated[Count, Setting("Steps of training, about.")] = 2_200
+    max_epochs: Annotated[Count, Setting("Epochs of training at most, however few graphs there are.")] = 200
+    hidden: Annotated[Count, Setting("Units of each layer.")] = 32
+    drawn: Annotated[Count, Setting("Training graphs of data that are drawn.")] = 400
+    drawn_graphs: Annotated[Count, Setting("And their test graphs.")] = 40
+    drawn_epochs: Annotated[Count, Setting("And epochs of training on them, at most.")] = 40
+    certificates: Annotated[bool, Setting("Keep certificates, in files that starcert verify proves.")] = False
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value, least = getattr(self, field.name), 0 if field.name in ("seed", "seeds", "own_samples") else 1
-            if isinstance(field.default, tuple):
-                object.__setattr__(self, field.name, _listed(field.name, value, field.default, least))
-            elif isinstance(field.default, bool):
-                SETTINGS["exact"].value(value, Path(), field.name)
-            elif isinstance(field.default, int) and not (value == "all" and field.name in ("graphs", "held", "nodes")):
-                whole_number(field.name, value, least)
-        whole_number("folds", self.folds, 1, FOLDS)
-        object.__setattr__(self, "columns", SETTINGS["columns"].value(self.columns, Path(), "columns"))
-        object.__setattr__(self, "rates", read_rates(self.rates))
+        for key, value in check_values(asdict(self), SETTINGS, base=Path()).items():
+            force_setattr(self, key, value)
         check_data(self.data, self.columns)
-        for setting, given, known in (("methods", self.methods, METHODS), ("models", self.models, MODELS)):
-            for name in given:
-                if name not in known:
-                    own(name, setting, known)
-        for threat in self.threats:
-            kind_of(threat)
 
     @classmethod
-    def of(cls, file: Path | None, quick: bool, **options: Any) -> Benchmark:  # noqa: ANN401
+    def of(cls, file: Path | None, quick: bool, **options: object) -> Benchmark:
         """The settings of a file, with options in place of what it says; None: not given.
 
         Paths in the file begin at its folder.
         """
         given: dict[str, Any] = dict(QUICK) if quick else {}
-        names = [field.name for field in fields(cls)]
         if file is not None:
             try:
                 read = tomllib.loads(file.read_text("utf-8"))
             except (OSError, ValueError) as error:
-                hint = 'Give a file with settings, such as data = ["MUTAG"].'
-                raise StarcertError(f"{file}: cannot be read ({error}). {hint}") from error
-            for name in read:
-                if name not in names:
-                    hint = did_you_mean(name, names, f"There are {', '.join(names)}.")
-                    raise StarcertError(f"{file}: there is no setting {name!r}. {hint}")
-            for name in {"data", "methods", "models", "threats"} & {*read}:
-                if isinstance(read[name], list):
-                    read[name] = [_beside(file, each, name == "threats") for each in read[name]]
-            given |= read
+                raise StarcertError(f"{file}: cannot be read ({error}). Give a TOML file with settings.") from error
+            given |= check_values(read, SETTINGS, base=file.parent)
         return cls(**given | {name: value for name, value in options.items() if value is not None})
 
-    def makers(self, group: str) -> Sequence[Make]:
-        """What makes the methods of a group, or one of your own."""
-        if group in METHODS:
-            return METHODS[group]
-        found: Any = own(group, "methods", METHODS).load(BenchmarkMethod)
-        if not (isinstance(found, type) and issubclass(found, BenchmarkMethod)):
-            raise InvalidParameterError("methods", "name a class that derives from BenchmarkMethod", group)
-        for name in ("name", "certifies"):
-            if not isinstance(getattr(found, name, None), str):
-                hint = f"Write {name} = … in it, a text for the tables."
-                raise InvalidParameterError("methods", f"have a {name}", group, hint)
-        return (found,)
-
-    def runs(self) -> list[Benchmark]:
+    def runs(self) -> Iterator[Benchmark]:
         """The same with one seed each."""
-        return [replace(self, seed=seed, seeds=()) for seed in self.seeds or (self.seed,)]
-
-    def check_names(self) -> None:
-        """Refuses methods that tables could not tell apart: a row is found by its name, and the blind one, too."""
-        taken = dict.fromkeys((name for group in METHODS for name in names_of(self, group)), "a method of starcert")
-        for group in (each for each in self.methods if each not in METHODS):
-            (name,) = names_of(self, group)
-            if name in taken:
-                got, hint = f"{name!r}, also {taken[name]}", f"Give {group} another name."
-                raise InvalidParameterError("methods", "have names of their own", got, hint)
-            taken[name] = group
-
-    def record(self) -> dict[str, Any]:
-        """All that a folder of results must agree on."""
-        code = {name: own(name, "methods", METHODS).digest for name in self.methods if name not in METHODS}
-        code |= {name: own(name, "models", MODELS).digest for name in self.models if name not in MODELS}
-        files = ((threat, digest_of_files(read_threat(threat))) for threat in self.threats)
-        return {
-            "benchmark": 1,
-            **asdict(self),
-            "data": [*map(called, self.data)],
-            "code": code | {threat: digest for threat, digest in files if digest is not None},
-            "digests": self.digests(),
-            "versions": versions(),
-        }
-
-    def digests(self) -> dict[str, str]:
-        """A digest of each data set; "" where it is drawn with a seed."""
-        return {called(name): digest_of(self, name) for name in self.data}
+        return (replace(self, seed=seed, seeds=()) for seed in self.seeds or (self.seed,))
 
 
-def names_of(setting: Benchmark, group: str) -> list[str]:
-    """What the methods of a group are called."""
-    return [make(Networks(setting)).name for make in setting.makers(group)]
-
-
-def own(name: str, setting: str, known: Mapping[str, object]) -> Reference:
-    """A method or network of one's own, in a Python file."""
-    if ".py:" not in name:
-        hint = did_you_mean(name, known)
-        raise InvalidParameterError(setting, f"be among {', '.join(known)}, or file.py:name", name, hint)
-    return Reference.parse(name, Path.cwd(), setting)
-
-
-def _listed(name: str, value: object, default: tuple[object, ...], least: int) -> tuple[object, ...]:
-    """A list of names, or of numbers, each once; one number may stand for a list of them."""
-    numbers = name in ("seeds", "chosen_for", "voters")
-    given = (value,) if numbers and isinstance(value, int) else value
-    fine = isinstance(given, list | tuple) and (given or not default)
-    if not fine or not all(isinstance(each, int if numbers else str) for each in given):  # type: ignore[attr-defined]
-        example = "1" if numbers else f'"{default[0]}"'
-        what = "whole numbers" if numbers else "names"
-        raise InvalidParameterError(name, f"be a list of {what}", value, f"Write {name} = [{example}].")
-    for each in given if numbers else ():  # type: ignore[attr-defined]
-        whole_number(name, each, least)
-    return tuple(dict.fromkeys(given))  # type: ignore[call-overload]
-
-
-def read_rates(given: object) -> dict[str, list[tuple[float, float]]]:
-    """The rates of each group of methods: pairs of probabilities, checked."""
-    hint = "Write rates.one-way = [[0.8, 0], [0.9, 0]]: to delete an edge with, and to add one; or of two regions."
-    if not isinstance(given, Mapping):
-        raise InvalidParameterError("rates", "be a table by groups of methods", given, hint)
-    found: dict[str, list[tuple[float, float]]] = {}
-    for group, pairs in given.items():
-        if group not in Networks.rates:
-            near = did_you_mean(str(group), Networks.rates)
-            raise InvalidParameterError("rates", f"be of {', '.join(Networks.rates)}", group, near)
-        fine = isinstance(pairs, list | tuple) and pairs and all(map(_is_pair, pairs))
-        if not fine:
-            raise InvalidParameterError(f"rates.{group}", "be a list of pairs of probabilities", pairs, hint)
-        found[group] = [(float(first), float(second)) for first, second in pairs]
-    return found
-
-
-def _is_pair(given: object) -> bool:
-    return isinstance(given, list | tuple) and len(given) == 2 and all(0 <= real_number(rate) < 1 for rate in given)
-
-
-def _beside(file: Path, entry: object, threat: bool) -> object:
-    """An entry of a file; if it is a path from the folder of the file, then from here. In a threat, files may stand."""
-    if not isinstance(entry, str) or entry in (*METHODS, *MODELS, *DRAWN, *FILES, *local_names()):
-        return entry
-    if threat:
-        return re.sub(r"[^\s(|=,:]+\.py(?=:)", lambda found: (file.parent / found[0]).as_posix(), entry)
-    place = file.parent / entry
-    return str(place) if os.path.exists(re.sub(r"(\.py):\w+$", r"\1", str(place))) else entry
+SETTINGS = declared(Benchmark, Setting)
+"""The settings of a benchmark by their keys."""

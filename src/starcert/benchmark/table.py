@@ -8,36 +8,32 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import binom, norm
 
-from starcert.benchmark.outcomes import kind_of
-from starcert.benchmark.work import DRAWN
+from starcert.benchmark.data import DRAWN
+from starcert.benchmark.outcomes import SIZES, kind_of
 from starcert.certificates.outcomes import Outcome
 from starcert.certificates.paired import paired_difference
 
 Mask = npt.NDArray[np.bool_]
 
 BLIND = "blind"
-PERCENTS = (1, 5, 10)  # of the edges of each graph, rounded down, and at least one change
 
 
 @dataclass(frozen=True)
 class Cell:
     """All test objects under attacks of at most a size, in shares of all of them; what is wrong is counted apart."""
 
-    size: str  # the number of changes, or their share of the edges of each graph
-    changes: int  # that number; where it is a share, the largest of all graphs
+    size: int  # the number of changes
     certified: float | None = None  # right and certified; None, like all after it, where the method was not asked
     broken: float | None = None  # right, and an attack is known
     open: float | None = None  # right, and neither
     gain: float | None = None  # what is certified less what the blind model has right; None: it is that, or was not run
     low: float | None = None  # its 95% interval, paired object by object
     high: float | None = None
-    chance: float | None = None  # how likely one that is no better than the blind model is to gain so much, at most
 
     @property
     def percent(self) -> str:
@@ -72,7 +68,6 @@ class Line:
     votes: int
     forward_passes: int
     cells: tuple[Cell, ...]  # by size, no attack first
-    relative: tuple[Cell, ...]  # by size in percent of the edges, where the threat is large enough
     asked: int | None  # the largest size that the method can speak about
 
     @property
@@ -80,27 +75,32 @@ class Line:
         """The kind of attacks."""
         return kind_of(self.threat)[0]
 
-    def texts(self, *, relative: bool) -> dict[str, str]:
+    def texts(self) -> dict[str, str]:
         """The line of a table in words, by the heads of its columns; shares are in percent."""
-        shares = {cell.size: cell.percent for cell in (*self.cells[1:], *(self.relative if relative else ()))}
-        abstained = {"abstained": f"{100 * self.abstained:.1f}"} if relative else {}
-        return {"method": self.method, "right": f"{100 * self.right:.1f}", **abstained, **shares,
-                "gain at 1": str(self.cells[1])}  # fmt: skip
+        shares = {str(cell.size): cell.percent for cell in self.cells[1:]}
+        right, abstained = f"{100 * self.right:.1f}", f"{100 * self.abstained:.1f}"
+        return {
+            "method": self.method,
+            "right": right,
+            "abstained": abstained,
+            **shares,
+            "gain at 1": str(self.cells[1]),
+        }
 
     def rows(self) -> Iterator[dict[str, object]]:
         """Rows of a CSV file, one for each size; empty where the method was not asked."""
-        about = {name: value for name, value in asdict(self).items() if name not in ("cells", "relative", "asked")}
-        for cell in (*self.cells, *self.relative):
+        about = {name: value for name, value in asdict(self).items() if name not in ("cells", "asked")}
+        for cell in self.cells:
             yield {**about, "alpha": "" if self.alpha is None else self.alpha, **asdict(cell)}
 
 
-def lines_of(rows: Sequence[Mapping[str, Any]], sizes: Sequence[int]) -> list[Line]:
+def lines_of(rows: Sequence[Mapping[str, Any]]) -> list[Line]:
     """The rows of all folds, as one line for each data set, threat and method: the blind model, then in their order."""
     groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
     for row in rows:
         groups.setdefault((row["data"], row["threat"], row["method"]), []).append(row)
     wise = {(row["data"], row["threat"], row["fold"]): _right(row) for row in rows if row["method"] == BLIND}
-    found = [_line(sorted(each, key=lambda row: int(row["fold"])), wise, sizes) for each in groups.values()]
+    found = [_line(sorted(each, key=lambda row: int(row["fold"])), wise) for each in groups.values()]
     places = {key: number for number, key in enumerate(dict.fromkeys((each.data, each.threat) for each in found))}
     return sorted(found, key=lambda each: (places[each.data, each.threat], each.method != BLIND))
 
@@ -109,9 +109,7 @@ def _right(row: Mapping[str, Any]) -> list[bool]:
     return [one[0] == label for one, label in zip(row["outcomes"], row["truth"], strict=True)]
 
 
-def _line(
-    rows: Sequence[Mapping[str, Any]], wise: Mapping[tuple[str, str, int], list[bool]], sizes: Sequence[int]
-) -> Line:
+def _line(rows: Sequence[Mapping[str, Any]], wise: Mapping[tuple[str, str, int], list[bool]]) -> Line:
     first, (_, most) = rows[0], kind_of(rows[0]["threat"])
     found = [Outcome(*one) for row in rows for one in row["outcomes"]]
     truth = [label for row in rows for label in row["truth"]]
@@ -119,21 +117,18 @@ def _line(
     answers = [wise.get((row["data"], row["threat"], row["fold"])) for row in rows]
     known = all(each is not None for each in answers)
     blind = np.array([one for each in answers for one in each or ()], dtype=np.bool_) if known else None
-    edges, numbers = ([number for row in rows for number in row[name]] for name in ("edges", "numbers"))
+    numbers = None if first["data"] in DRAWN else [number for row in rows for number in row["numbers"]]
     limit = min((row["asked"] for row in rows if row["asked"] is not None), default=None)
 
-    def cell(size: str, changes: Sequence[int]) -> Cell:
-        if limit is not None and max(changes) > limit:
-            return Cell(size, max(changes))
-        states = np.array([one.state(number) for one, number in zip(found, changes, strict=True)])
+    def cell(size: int) -> Cell:
+        if limit is not None and size > limit:
+            return Cell(size)
+        states = np.array([one.state(size) for one in found])
         safe = right & (states == "certified")
-        gain: Sequence[float | None] = ()
-        if blind is not None and first["method"] != BLIND:
-            gain = gain_of(safe, blind, None if first["data"] in DRAWN else numbers)
+        gain = () if blind is None or first["method"] == BLIND else gain_of(safe, blind, numbers)
         shares = (float((right & (states == state)).mean()) for state in ("broken", "open"))
-        return Cell(size, max(changes), float(safe.mean()), *shares, *gain)
+        return Cell(size, float(safe.mean()), *shares, *gain)
 
-    shares = {f"{percent}%": [max(1, number * percent // 100) for number in edges] for percent in PERCENTS}
     chosen = Counter(row["chosen"] for row in rows)
     return Line(
         **{name: first[name] for name in ("data", "objects", "threat", "method", "model", "certifies")},
@@ -148,39 +143,26 @@ def _line(
         chosen=", ".join(f"{name} ({times})" for name, times in chosen.items()),
         votes=sum(row["votes"] for row in rows),
         forward_passes=sum(row["forward_passes"] for row in rows),
-        cells=tuple(cell(str(size), [size] * len(found)) for size in sizes if size <= most),
-        relative=tuple(cell(share, changes) for share, changes in shares.items() if max(changes) <= most),
+        cells=tuple(cell(size) for size in SIZES if size <= most),
         asked=limit,
     )
 
 
-class Gain(NamedTuple):
-    """A share that is right and certified, less that which a blind model has right."""
+def gain_of(safe: Mask, blind: Mask, numbers: Sequence[int] | None = None) -> tuple[float, float, float]:
+    """What is gained on objects that are right and certified, given which the blind model has right, and its interval.
 
-    gain: float
-    low: float  # its 95% interval
-    high: float
-    chance: float  # how likely a method that is no better than the blind model is to gain so much, at most
-
-
-def gain_of(safe: Mask, blind: Mask, numbers: Sequence[int] | None = None) -> Gain:
-    """The gain on objects that are right and certified, given which the blind model has right.
-
-    `numbers` says which objects are the same; None: all differ, and interval and chance are exact. Where splits test
-    some of them several times, both are those of the mean over different objects, by its standard error.
+    `numbers` says which objects are the same; None: all differ, and the interval is exact. Where splits test some of
+    them several times, it is that of the mean over different objects, by its standard error.
 
     Example:
-        >>> gain_of(np.array([True, True, False]), np.array([True, False, False])).chance
-        0.5
+        >>> gain_of(np.array([True, True, False]), np.array([True, False, False]))[0]
+        0.3333333333333333
     """
     if numbers is None or len(set(numbers)) == len(numbers):
-        gained, lost = int((safe & ~blind).sum()), int((blind & ~safe).sum())
-        return Gain(*paired_difference(blind, safe), float(binom.sf(gained - 1, gained + lost, 0.5)))
+        return paired_difference(blind, safe)
     _, places = np.unique(numbers, return_inverse=True)
     times = np.bincount(places)
     sums = np.bincount(places, weights=safe.astype(float) - blind)
-    mean = sums.sum() / times.sum()
-    error = max(np.sqrt(np.sum((sums - mean * times) ** 2)) / times.sum(), 1e-12)
-    gained, lost = int((sums > 0).sum()), int((sums < 0).sum())  # few objects may agree so much that the error is tiny
-    chance = max(norm.sf(mean / error), binom.sf(gained - 1, gained + lost, 0.5))
-    return Gain(float(mean), float(mean - 1.96 * error), float(mean + 1.96 * error), float(chance))
+    mean = float(sums.sum() / times.sum())
+    error = float(np.sqrt(np.sum((sums - mean * times) ** 2)) / times.sum())
+    return mean, mean - 1.96 * error, mean + 1.96 * error

@@ -108,7 +108,7 @@ def benchmark(
     seconds, rows_of = _seconds(out), partial(table, most=MAX_ROWS, more="benchmark.csv has all")
     for name, attack in dict.fromkeys((line.data, line.threat) for line in lines):
         some = [line for line in lines if (line.data, line.threat) == (name, attack)]
-        texts = [line.texts(relative=False) for line in some]
+        texts = [line.texts() for line in some]
         heads = [f"≤ {head}" if head.isdecimal() else head for head in texts[0]]
         rows = [[*row.values()][:-1] + [row["gain at 1"].partition(" ")[0]] for row in texts]  # noqa: RUF005
         show(rows_of(f"{name}, {some[0].kind}: % right and certified", heads, rows, left=("method",)))

@@ -200,8 +200,8 @@ def setting_schema(setting: Setting) -> dict[str, Any]:
     found = msgspec.json.schema(setting.form)
     if "enum" in found:
         found["enum"] = list(get_args(setting.form))  # in the order in which they are declared
-    if type(setting.default) in (bool, int, float, str):
-        found["default"] = setting.default
+    if type(setting.default) in (bool, int, float, str, tuple):
+        found["default"] = list(setting.default) if isinstance(setting.default, tuple) else setting.default
     words = f" By default {setting.shown}." if setting.shown and "default" not in found else ""
     return found | {"description": setting.help + words}
 

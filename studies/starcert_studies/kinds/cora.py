@@ -18,7 +18,7 @@ from typing_extensions import override
 import starcert as sc
 from starcert.benchmark.data import nodes_of
 from starcert.benchmark.folds import split_nodes
-from starcert.benchmark.work import here
+from starcert.benchmark.networks import here
 from starcert.classifiers import from_pyg
 from starcert.classifiers.features import sparse
 from starcert.models.fitting import own_generator
