@@ -255,8 +255,8 @@ def test_the_reference_shows_signatures_arguments_fields_and_examples():
         "- `radii`: ",
     ):
         assert part in text, part
-    assert ">>> import starcert as sc\n>>> steps_to = sc." in api.on_page_markdown(
-        "<!-- api starcert.metrics: steps_to -->"
+    assert ">>> import starcert as sc\n>>> open_ended = sc." in api.on_page_markdown(
+        "<!-- api starcert.metrics: open_ended -->"
     )
     assert "(api-objects.md#starcert.Graph)" in api.on_page_markdown("<!-- api starcert: CleanObject -->")
 

@@ -137,14 +137,14 @@ def test_globals_that_code_does_not_name_do_not_count():
 
 def test_a_module_of_ones_own_counts_by_its_file_and_those_that_its_names_come_from(tmp_path, monkeypatch):
     files = {
-        "mine_deep": "def h(g): return 0",
-        "mine_side": "w = 0",
-        "mine": "from mine_deep import h\nimport mine_side",
+        "own_deep": "def h(g): return 0",
+        "own_side": "w = 0",
+        "own_model": "from own_deep import h\nimport own_side",
     }
     monkeypatch.syspath_prepend(tmp_path)
     for name, source in files.items():
         (tmp_path / f"{name}.py").write_text(source)
-    function = module_of("import mine as w\ndef f(g): return w.h(g) + w.mine_side.w").f
+    function = module_of("import own_model as w\ndef f(g): return w.h(g) + w.own_side.w").f
     found = {identity(function)}
     for name, source in files.items():
         (tmp_path / f"{name}.py").write_text(f"{source}\nv = 1")

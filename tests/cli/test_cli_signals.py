@@ -103,6 +103,19 @@ def test_signals_end_other_commands_quietly(slow, sent, here):
     assert (process.returncode, out, err) == (SIGNALS[sent], "", "Interrupted.\n")
 
 
+def test_an_interruption_inside_exec_ends_with_the_status_of_any_other():
+    code = """
+import sys
+from starcert.cli.command_line import _interrupted
+try:
+    exec("raise KeyboardInterrupt")  # as where a module that is being imported makes a dataclass
+except KeyboardInterrupt as error:
+    sys.exit(_interrupted(error))
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (130, "Interrupted.\n")
+
+
 def test_a_terminal_that_is_gone_is_no_error(slow):
     above, below = pty.openpty()
     process = begin(["certify", *VOTING], slow, stdout=below, stderr=below, stdin=below)

@@ -93,7 +93,7 @@ def test_nodes_are_named_after_their_graph_and_have_their_own_classes(here, tmp_
         ("vector", "centre = 0.05", "centre = { categorical = 0.05, values = 3 }", "'noise[centre]' must be a law on"),
         ("vector", '"data.py:digits"', '"data.py:digit"', "defines no 'digit'. Did you mean digits?"),
         ("vector", '"data.py:digits"', '"rows.py:digits"', "'data' must name a Python file that exists"),
-        ("molecule", 'atoms = "atomic_number"', "atoms = 7", "'regions.atoms' must name a layer, or list columns"),
+        ("molecule", 'atoms = "atomic_number"', "atoms = 7", "'regions.atoms' must name a region builder"),
         ("molecule", 'atoms = "atomic_number"', 'atoms = "element"', "element"),
         ("molecule", "{ categorical = 0.05 }", "{ categorical = 2.0 }", "'noise.atoms' must be a probability"),
     ],

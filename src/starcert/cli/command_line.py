@@ -219,6 +219,7 @@ def _interrupted(error: KeyboardInterrupt, *, resumable: bool = False) -> int:
         print(plain(" ".join(["Interrupted.", *notes])), file=sys.stderr, flush=True)
     except OSError:  # the terminal is gone: nothing more can be printed, not even at the very end
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    exec("")  # CPython remembers an interruption inside `exec`, as imports use it, and would die of SIGINT at its end
     return 128 + next((each for each in error.args if isinstance(each, signal.Signals)), signal.SIGINT)
 
 
