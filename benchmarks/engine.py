@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 
 import starcert as sc
-from starcert.certificates.slack import slacks_of, tradeoffs_of
+from starcert.claims.slack import slacks_of, tradeoffs_of
 from starcert.math.frontier import Frontiers, find_frontier
 from starcert.math.margins import Slacks, TwoClass
 from starcert.math.search import find_reaches

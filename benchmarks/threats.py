@@ -18,9 +18,9 @@ from fractions import Fraction
 import numpy as np
 
 import starcert as sc
-from starcert.certificates.evidence import evidence_of
-from starcert.certificates.questions import Question
+from starcert.claims.question import Question
 from starcert.math.evidence import FlipEvidence
+from starcert.methods.evidence import evidence_of
 from starcert.objects import CleanObject, Sites
 from starcert.objects.binding import axes_of
 from table import Table, Work

@@ -34,10 +34,10 @@ from schema_words import (
     of_type,
     types_of,
 )
-from starcert.certificates.certificate import Certificate
-from starcert.certificates.collective import CollectiveClaim
-from starcert.certificates.found_attack import FoundAttack
-from starcert.certificates.questions import Question
+from starcert.claims.certificate import Certificate
+from starcert.claims.collective import CollectiveClaim
+from starcert.claims.found_attack import FoundAttack
+from starcert.claims.question import Question
 from starcert.cli.run_commands import RunArgument
 from starcert.files import collective_votes, premises, reading, record, writing
 from starcert.files.claims import MARGINS, Answer, Broken, Reach, Size

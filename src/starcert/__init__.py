@@ -11,25 +11,25 @@ from starcert.system import address_space  # noqa: F401  (first: it may end the 
 if TYPE_CHECKING:
     from starcert import baselines, classifiers, datasets, display, models, report, transforms
     from starcert import files as archive
-    from starcert.certificates import metrics
-    from starcert.certificates.certificate import Certificate
-    from starcert.certificates.certify import Certificates, certify
-    from starcert.certificates.collective import CollectiveClaim
-    from starcert.certificates.estimator import ABSTAIN
-    from starcert.certificates.exact import ExactClassifier
-    from starcert.certificates.exact_certificates import ExactCertificate, ExactCertificates
-    from starcert.certificates.fallback import Fallback
-    from starcert.certificates.hashed_certificates import HashedCertificate, HashedCertificates
-    from starcert.certificates.hashed_votes import HashedVotes
-    from starcert.certificates.regression import SmoothedRegressor
-    from starcert.certificates.slack import rho_lower, rho_upper, slack, slack_table
-    from starcert.certificates.smoothing import SmoothedClassifier
-    from starcert.certificates.values import ValueCertificate, ValueCertificates, ValueInterval
+    from starcert.claims import metrics
+    from starcert.claims.certificate import Certificate
+    from starcert.claims.certificates import Certificates, certify
+    from starcert.claims.collective import CollectiveClaim
+    from starcert.claims.slack import rho_lower, rho_upper, slack, slack_table
     from starcert.classifiers import kernels
     from starcert.classifiers.base import Classifier
     from starcert.classifiers.values import ValueRange
     from starcert.math.confidence import Bounds, Votes, clopper_pearson
     from starcert.math.frontier import Frontier
+    from starcert.methods.estimator import ABSTAIN
+    from starcert.methods.exact_certificates import ExactCertificate, ExactCertificates
+    from starcert.methods.exhaustive import ExactClassifier
+    from starcert.methods.fallback import Fallback
+    from starcert.methods.hashed import HashedVotes
+    from starcert.methods.hashed_certificates import HashedCertificate, HashedCertificates
+    from starcert.methods.numbers import SmoothedRegressor
+    from starcert.methods.smoothed import SmoothedClassifier
+    from starcert.methods.values import ValueCertificate, ValueCertificates, ValueInterval
     from starcert.objects import Bits, Categories, CleanObject, Graph, Kind, Layer, Partition, Region, regions, threats
     from starcert.objects.binding import Problem
     from starcert.objects.laws import Categorical, Edges, Flip, Law
@@ -54,24 +54,24 @@ __all__ = ["ABSTAIN", "ArchiveError", "Bits", "Bounds", "Categorical", "Categori
            "kernels", "metrics", "models", "regions", "report",
            "rho_lower", "rho_upper", "slack", "slack_table", "threats", "transforms"]  # fmt: skip
 
-_MODULES = {"archive": "files", "kernels": "classifiers.kernels", "metrics": "certificates.metrics",
+_MODULES = {"archive": "files", "kernels": "classifiers.kernels", "metrics": "claims.metrics",
             "regions": "objects.regions", "threats": "objects.threats"}  # fmt: skip
 """Modules of the catalogue under another name than their own."""
 
 _PLACES = {
-    "certificates.certificate": "Certificate",
-    "certificates.certify": "Certificates certify",
-    "certificates.collective": "CollectiveClaim",
-    "certificates.estimator": "ABSTAIN",
-    "certificates.exact": "ExactClassifier",
-    "certificates.exact_certificates": "ExactCertificate ExactCertificates",
-    "certificates.fallback": "Fallback",
-    "certificates.hashed_certificates": "HashedCertificate HashedCertificates",
-    "certificates.hashed_votes": "HashedVotes",
-    "certificates.regression": "SmoothedRegressor",
-    "certificates.slack": "rho_lower rho_upper slack slack_table",
-    "certificates.smoothing": "SmoothedClassifier",
-    "certificates.values": "ValueCertificate ValueCertificates ValueInterval",
+    "claims.certificate": "Certificate",
+    "claims.certificates": "Certificates certify",
+    "claims.collective": "CollectiveClaim",
+    "methods.estimator": "ABSTAIN",
+    "methods.exhaustive": "ExactClassifier",
+    "methods.exact_certificates": "ExactCertificate ExactCertificates",
+    "methods.fallback": "Fallback",
+    "methods.hashed_certificates": "HashedCertificate HashedCertificates",
+    "methods.hashed": "HashedVotes",
+    "methods.numbers": "SmoothedRegressor",
+    "claims.slack": "rho_lower rho_upper slack slack_table",
+    "methods.smoothed": "SmoothedClassifier",
+    "methods.values": "ValueCertificate ValueCertificates ValueInterval",
     "classifiers.base": "Classifier",
     "classifiers.values": "ValueRange",
     "math.confidence": "Bounds Votes clopper_pearson",

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from starcert.certificates.certificate import Certificate
-from starcert.certificates.certify import certify
-from starcert.certificates.evidence import with_evidence
-from starcert.certificates.smoothing import SmoothedClassifier
+from starcert.claims.certificate import Certificate
+from starcert.claims.certificates import certify
 from starcert.math.confidence import Votes, clopper_pearson
 from starcert.math.limits import counts_alpha
+from starcert.methods.evidence import with_evidence
+from starcert.methods.smoothed import SmoothedClassifier
 from starcert.objects.binding import Problem
 from starcert.voting.plans import Job
 from starcert_studies.voted import ALPHA, Judged

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from typing_extensions import override
 
 from starcert import classifiers  # those of sklearn load it only when one is made
-from starcert.certificates.metrics import accuracy
-from starcert.certificates.smoothing import SmoothedClassifier
+from starcert.claims.metrics import accuracy
 from starcert.classifiers.base import Classifier
 from starcert.datasets import motif
 from starcert.datasets.dataset import Dataset
 from starcert.math.confidence import Votes
+from starcert.methods.smoothed import SmoothedClassifier
 from starcert.objects import CleanObject, Partition, Sites
 from starcert.objects.binding import Problem, Regions, bind_all
 from starcert.objects.noise import Noise

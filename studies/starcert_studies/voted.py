@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.certify import Certificates, certify
-from starcert.certificates.metrics import accuracy, certified_ratio, certified_share, majority_share, right, score
-from starcert.certificates.slack import slack_table
+from starcert.claims.certificates import Certificates, certify
+from starcert.claims.metrics import accuracy, certified_ratio, certified_share, majority_share, right, score
+from starcert.claims.slack import slack_table
 from starcert.math.confidence import Bounds, Votes, clopper_pearson
 from starcert.objects.noise import Noise
 

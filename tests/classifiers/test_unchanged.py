@@ -46,7 +46,7 @@ def test_a_classifier_that_changes_after_the_audit_has_asked_it_is_refused(monke
     def changing(job, votes, executor):
         base.after = 0
 
-    monkeypatch.setattr("starcert.certificates.smoothing.audit_votes", changing)
+    monkeypatch.setattr("starcert.methods.smoothed.audit_votes", changing)
     with pytest.raises(ClassifierError, match=r"changed while it voted.*Nothing is certified"):
         worlds.smoothed(base).vote(worlds.graphs(), **ASKED)
 

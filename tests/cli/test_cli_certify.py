@@ -15,7 +15,7 @@ from runs_worlds import starcert
 
 import starcert as sc
 from starcert import files as archives
-from starcert.certificates import metrics
+from starcert.claims import metrics
 from starcert.runs.run_file import OutputFolder
 
 

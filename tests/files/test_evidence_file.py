@@ -27,10 +27,10 @@ from memory_worlds import command_with_memory
 
 import starcert as sc
 from starcert import files as archives
-from starcert.certificates.votes import OwnTally, RecordedVotes
 from starcert.files import evidence_file, untrusted
 from starcert.files.evidence_file import ARRAYS, HEAD, OWN_VOTES, pack, unpack
 from starcert.math.flips import FlipRecord
+from starcert.methods.own_votes import OwnTally, RecordedVotes
 from starcert.sampling.draws import LANES
 from starcert.sampling.sampler import OWN_CHUNKS, own_chunk
 from starcert.system.errors import ArchiveError, InvalidParameterError, StarcertWarning

@@ -83,7 +83,7 @@ def test_what_is_written_is_read_and_proved(files, kind):
 
 
 def test_intervals_by_radius_alone_need_no_side_file(monkeypatch, tmp_path):
-    monkeypatch.setattr("starcert.certificates.regression.MAX_FLIPS", 100)
+    monkeypatch.setattr("starcert.methods.numbers.MAX_FLIPS", 100)
     archive = IntervalArchive.from_result(result_of("none"), [((1, 1), None), ("flips:2", 0.4)])
     write(tmp_path / "a.json", archive)
     assert not (tmp_path / "a.evidence.npz").exists()
@@ -134,7 +134,7 @@ def test_an_engine_that_errs_is_refuted(tmp_path, monkeypatch):
 
 def test_attacks_that_are_left_out_are_found(files, monkeypatch):
     """A negative control."""
-    from starcert.certificates import values  # noqa: PLC0415
+    from starcert.methods import values  # noqa: PLC0415
 
     monkeypatch.setattr(values, "group_attacks", lambda *given: [])
     assert verify(files / "listed.json").verdict == "refuted"

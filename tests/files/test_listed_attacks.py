@@ -14,8 +14,8 @@ from archive_worlds import LISTED, evidence_world, found, listed_world, low, tam
 
 import starcert as sc
 from starcert import files as archives
-from starcert.certificates import questions
-from starcert.certificates.certificate import Certificate
+from starcert.claims import question as questions
+from starcert.claims.certificate import Certificate
 from starcert.files import listed_attacks
 from starcert.files.checker import evidence as checking
 from starcert.files.checker.rows import FileProofs, RowProofs

@@ -13,7 +13,7 @@ from memory_worlds import loaded
 
 import starcert as sc
 from starcert import files as archives
-from starcert.certificates.metrics import certified_share
+from starcert.claims.metrics import certified_share
 from starcert.files.checker.arithmetic import LIMITS
 from starcert.math.limits import upper_limit
 from starcert.system.errors import ArchiveError, PrecisionError

@@ -7,7 +7,7 @@ from scipy.stats import beta
 from sklearn.base import BaseEstimator
 
 import starcert as sc
-from starcert.certificates.metrics import (
+from starcert.claims.metrics import (
     accuracy,
     certified_ratio,
     certified_share,

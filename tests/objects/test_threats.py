@@ -35,7 +35,7 @@ def test_numbers_of_numpy_are_numbers():
 
 @pytest.mark.parametrize("given", ["bonds:2", 0, (3, 45), "flips:2 | box:3"])
 def test_what_is_no_threat_is_refused_before_the_first_vote(given, monkeypatch):
-    monkeypatch.setattr("starcert.certificates.smoothing.count_votes", None)
+    monkeypatch.setattr("starcert.methods.smoothed.count_votes", None)
     with pytest.raises(InvalidParameterError, match="threat"):
         SMOOTHED.certify(GRAPHS, **ASKED, threat=given)
 
@@ -55,7 +55,7 @@ def test_a_box_has_whole_numbers(given):
     ],
 )
 def test_a_box_of_other_axes_is_refused_before_the_first_vote(threat, words, monkeypatch):
-    monkeypatch.setattr("starcert.certificates.smoothing.count_votes", None)
+    monkeypatch.setattr("starcert.methods.smoothed.count_votes", None)
     with pytest.raises(InvalidParameterError, match=words):
         SMOOTHED.certify(GRAPHS, **ASKED, threat=threat)
 

@@ -10,8 +10,8 @@ from report_worlds import DELETE_ADD, HOSTILE, STARS, TWO, random_counts, weighe
 
 import starcert as sc
 from starcert import files as archives
-from starcert.certificates.metrics import right
-from starcert.certificates.paired import paired_difference, share_interval
+from starcert.claims.metrics import right
+from starcert.claims.paired import paired_difference, share_interval
 from starcert.files import Archive
 from starcert.objects.binding import bind_all
 from starcert.objects.threats import AnyFlips

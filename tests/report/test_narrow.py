@@ -4,7 +4,7 @@ import pytest
 from browsing import open_page, texts
 
 import starcert as sc
-from starcert.certificates.metrics import radii_of_flips
+from starcert.claims.metrics import radii_of_flips
 from starcert.files import Archive
 from starcert.objects.molecules import ORDERS
 from starcert.report import write_report

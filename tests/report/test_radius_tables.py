@@ -5,7 +5,7 @@ import pytest
 from report_worlds import DELETE_ADD, FOUR, ONE, TWO, ragged, random_counts, world
 
 import starcert as sc
-from starcert.certificates import metrics
+from starcert.claims import metrics
 from starcert.report import radius_tables
 from starcert.report.radius_tables import Slices, clip, pairs_of, slack_tables, surfaces, ticks
 

@@ -8,7 +8,7 @@ from browsing import open_page, set_value, texts
 from report_worlds import FOUR, HOSTILE, ONE, STARS, weighed
 
 import starcert as sc
-from starcert.certificates.metrics import radii_of_flips
+from starcert.claims.metrics import radii_of_flips
 from starcert.files import Archive
 from starcert.objects.words import AttackWords, Words
 from starcert.report import write_report

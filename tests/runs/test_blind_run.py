@@ -11,7 +11,7 @@ from rich.console import Console
 
 import starcert as sc
 from starcert.baselines import blind_model
-from starcert.certificates.gains import structure_gains
+from starcert.claims.gains import structure_gains
 from starcert.cli.exact_views import exact_object, exact_view
 from starcert.cli.run_views import certified_object, certified_view, sweep_view
 from starcert.files import BLIND, Archive, BlindRow

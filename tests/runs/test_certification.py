@@ -61,7 +61,7 @@ def refuse_votes(monkeypatch) -> None:
     def drawn(*_args, **_options):
         raise AssertionError("a vote was drawn")
 
-    monkeypatch.setattr("starcert.certificates.smoothing.count_votes", drawn)
+    monkeypatch.setattr("starcert.methods.smoothed.count_votes", drawn)
 
 
 def test_names_that_no_file_can_hold_are_refused_before_the_first_vote(run, monkeypatch):

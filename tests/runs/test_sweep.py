@@ -11,7 +11,7 @@ import pytest
 import runs_worlds as worlds
 
 import starcert as sc
-from starcert.certificates.smoothing import SmoothedClassifier
+from starcert.methods.smoothed import SmoothedClassifier
 from starcert.runs.certification import certify_run
 from starcert.runs.declaration import check_values
 from starcert.runs.grid import parse_grid, sweep_settings

@@ -8,7 +8,7 @@ from browsing import open_page, texts
 from sweep_worlds import invented
 
 import starcert as sc
-from starcert.certificates.paired import paired_difference, share_interval
+from starcert.claims.paired import paired_difference, share_interval
 from starcert.runs.sweep_levels import marks_of, outcome_of, standings
 from starcert.runs.sweep_result import advice, tie_sentence, write_sweep_page
 from starcert.runs.sweep_table import sweep_rows

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import starcert as sc
-from starcert.certificates import metrics
+from starcert.claims import metrics
 from starcert.math.confidence import Votes, clopper_pearson
 from starcert.runs.sweep_levels import beaten_by, measure_levels, out_of_reach, outcome_of
 

@@ -11,7 +11,7 @@ import pytest
 import study_worlds as worlds
 
 import starcert as sc
-from starcert.certificates.metrics import score
+from starcert.claims.metrics import score
 from starcert_studies import reproduce, trials
 from starcert_studies.paper import synthetic
 from starcert_studies.paper.synthetic import Synthetic

@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 
 import starcert as sc
-from starcert.certificates.decided_plan import DecidedPlan
 from starcert.math.limits import AlphaShares
+from starcert.methods.early_stopping import DecidedPlan
 from starcert.voting.plans import SoFar
 
 SLACK = 0.125

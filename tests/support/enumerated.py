@@ -16,7 +16,7 @@ import oracles
 import pytest
 
 import starcert as sc
-from starcert.certificates.slack import slacks_of
+from starcert.claims.slack import slacks_of
 from starcert.math.confidence import Bounds
 
 

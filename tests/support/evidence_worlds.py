@@ -7,9 +7,9 @@ from itertools import combinations, product
 
 import numpy as np
 
-from starcert.certificates.votes import AttackVotes, OwnTally
 from starcert.math.attacked_sites import NO_AXIS, AttackAxis, SiteLaw, sites_by_pool
 from starcert.math.flips import FlipRecord, ShownFlips
+from starcert.methods.own_votes import AttackVotes, OwnTally
 from starcert.objects.noise import axes_from
 from starcert.sampling.sampler import own_chunk
 

@@ -3,9 +3,9 @@
 import numpy as np
 from evidence_worlds import ValuedWorld
 
-from starcert.certificates.votes import AttackVotes, OwnTally
 from starcert.math.attacked_sites import sites_by_pool
 from starcert.math.flips import FlipRecord, ShownFlips
+from starcert.methods.own_votes import AttackVotes, OwnTally
 from starcert.sampling.sampler import own_chunk
 
 

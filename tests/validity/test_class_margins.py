@@ -15,7 +15,6 @@ import pytest
 from margin_worlds import ClassWorld, OwnClassVotes, most_tempting, on_the_edge
 
 import starcert as sc
-from starcert.certificates.evidence import _clean_verdict, find_verdicts
 from starcert.math import choices
 from starcert.math import evidence as engine
 from starcert.math.bets import SCALE, OwnBet, bet_below, capital_of, count_capital, needed, with_reserve
@@ -23,6 +22,7 @@ from starcert.math.confidence import Votes
 from starcert.math.evidence import FlipEvidence
 from starcert.math.frontier import Frontier
 from starcert.math.pooling import level_weight
+from starcert.methods.evidence import _clean_verdict, find_verdicts
 
 ALPHA = Fraction(1, 5)
 DELTA = Fraction(1, 200)

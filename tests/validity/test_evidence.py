@@ -22,11 +22,11 @@ from evidence_worlds import (
 )
 
 import starcert as sc
-from starcert.certificates.evidence import find_verdicts
 from starcert.math.attacked_sites import SiteLaw
 from starcert.math.bets import FRACTIONS, bet_below, capital_of, needed
 from starcert.math.evidence import FlipEvidence
 from starcert.math.frontier import Frontier
+from starcert.methods.evidence import find_verdicts
 
 ALPHA = 0.1
 RUNS = 2_000

@@ -16,13 +16,13 @@ import pytest
 from margin_worlds import ClassWorld, OwnClassVotes
 
 import starcert as sc
-from starcert.certificates.evidence import find_verdicts
 from starcert.math.confidence import Bounds, Votes, clopper_pearson
 from starcert.math.evidence import FlipEvidence
 from starcert.math.fallback import BlindAnswers, Contest
 from starcert.math.frontier import Frontier
 from starcert.math.margins import Slacks
 from starcert.math.pooling import level_weight
+from starcert.methods.evidence import find_verdicts
 
 ALPHA = Fraction(1, 5)
 LAWS = {"symmetric": (7, 7), "strong": (26, 26), "one way": (40, 0), "sparse": (20, 5)}  # delete and add, in 64ths

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.certificates.hashed_votes import HashedVotes
 from starcert.classifiers import Classifier
 from starcert.math import switched_votes
+from starcert.methods.hashed import HashedVotes
 from starcert.objects.sites import Sites
 
 PAIRS = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from starcert.certificates.slack import slacks_of
+from starcert.claims.slack import slacks_of
 from starcert.math.channels import Channel
 
 fractions = st.fractions(0, 1, max_denominator=50)

@@ -12,9 +12,9 @@ from decided_plan_worlds import SLACK, drawn, plan_for_one_flip
 from scipy.special import betaincinv
 
 import starcert as sc
-from starcert.certificates import decided_plan
 from starcert.math.bets import capital_against
 from starcert.math.confidence import anytime_bounds
+from starcert.methods import early_stopping as decided_plan
 
 ALPHA = 0.1
 RUNS = 250

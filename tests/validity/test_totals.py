@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.certificates.certificate import Verdict
-from starcert.certificates.evidence import extended_frontier
+from starcert.claims.certificate import Verdict
 from starcert.files import Archive, ExactArchive, read, verify, write
 from starcert.math.frontier import Frontier, levels_of
+from starcert.methods.evidence import extended_frontier
 from starcert.models.link_votes import LinkVotes
 
 ALPHA = 0.05
@@ -194,7 +194,7 @@ def test_totals_that_say_too_much_are_found_by_verify(tmp_path, monkeypatch):
             mismatches = verify(tmp_path / "other.json").mismatches
             assert [each.field for each in mismatches] == found
     write(path, Archive.from_result(smoothed.certify(GRAPHS[:1], samples=60, seed=1, evidence=sc.Evidence(0))))
-    monkeypatch.setattr("starcert.certificates.certificate.flips_covered", lambda *_: 3)
+    monkeypatch.setattr("starcert.claims.certificate.flips_covered", lambda *_: 3)
     write(path, Archive.from_result(smoothed.certify(GRAPHS[:1], samples=60, seed=1, evidence=sc.Evidence(0))))
     assert [each.field for each in verify(path).mismatches] == ["any_flips"]
 

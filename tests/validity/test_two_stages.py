@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from evidence_worlds import OwnVotesOf, adding, at_the_edge, deleting, symmetric
 
-from starcert.certificates.evidence import find_verdicts
 from starcert.math.bets import NOTHING, SCALE, capital_of, needed, with_reserve
 from starcert.math.evidence import FlipEvidence
 from starcert.math.frontier import Frontier
 from starcert.math.pooling import level_weight
+from starcert.methods.evidence import find_verdicts
 
 DELTA = Fraction(1, 10)
 CAPITALS = [Fraction(quarter, 4) for quarter in range(4 * 256)]

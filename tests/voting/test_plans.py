@@ -163,7 +163,7 @@ def test_progress_reaches_its_end_even_where_a_plan_stops_early(monkeypatch):
         totals.append(total)
         yield advanced.append
 
-    monkeypatch.setattr("starcert.certificates.smoothing.progress_bar", bar)
+    monkeypatch.setattr("starcert.methods.smoothed.progress_bar", bar)
     vote(UntilClear())
     assert [sum(advanced)] == totals
 

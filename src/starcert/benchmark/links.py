@@ -16,7 +16,7 @@ from typing_extensions import override
 from starcert.benchmark.folds import Nodes
 from starcert.benchmark.methods import Fitted, TriedMethod
 from starcert.benchmark.outcomes import KINDS, Result, Timed, kind_of
-from starcert.certificates.outcomes import Outcome
+from starcert.claims.outcomes import Outcome
 from starcert.models import LinkPropagation, LinkVotes
 from starcert.objects.neighbours import nearest_neighbours
 

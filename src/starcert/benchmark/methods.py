@@ -19,7 +19,7 @@ import starcert as sc
 from starcert.benchmark.folds import Objects, has_core
 from starcert.benchmark.networks import ALPHA, Networks
 from starcert.benchmark.outcomes import ANY, KINDS, Result, Timed, fewer, kind_of, outcome_of, speaks_to
-from starcert.certificates.outcomes import Outcome
+from starcert.claims.outcomes import Outcome
 
 THRESHOLDS = (0.6, 0.75, 0.9)
 

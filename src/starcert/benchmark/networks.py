@@ -19,10 +19,10 @@ from starcert.benchmark.data import DRAWN
 from starcert.benchmark.folds import Objects, core_and_rest, limit_of, together
 from starcert.benchmark.outcomes import KINDS, TRIED, Result, Timed, exact_result, fewer, kind_of, read_threat
 from starcert.benchmark.settings import Benchmark
-from starcert.certificates.hashed_certificates import HashedCertificates
-from starcert.certificates.voter_reach import Reached
 from starcert.classifiers import features, from_pyg
 from starcert.datasets import Dataset
+from starcert.methods.hashed_certificates import HashedCertificates
+from starcert.methods.voter_reach import Reached
 from starcert.models import GCN, GIN, fit_with_noise
 from starcert.models.fitting import own_generator
 from starcert.runs.user_code import Reference

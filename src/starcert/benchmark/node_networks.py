@@ -34,9 +34,9 @@ from starcert.benchmark.networks import (
     quiet,
 )
 from starcert.benchmark.outcomes import kind_of
-from starcert.certificates.hashed_certificates import HashedCertificates
 from starcert.classifiers import from_pyg
 from starcert.classifiers.features import sparse
+from starcert.methods.hashed_certificates import HashedCertificates
 from starcert.models import NodeGCN, NodePropagation
 from starcert.models.fitting import Keep, own_generator
 

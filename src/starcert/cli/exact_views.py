@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from starcert.certificates.exact_certificates import SAYS
-from starcert.certificates.metrics import majority_share
+from starcert.claims.metrics import majority_share
 from starcert.cli.command_line import facts, table
 from starcert.cli.file_commands import anchored_notes
 from starcert.cli.run_views import worth_view
+from starcert.methods.exact_certificates import SAYS
 from starcert.report.worth import Worth
 from starcert.runs.certification import FinishedRun
 from starcert.runs.exact_run import exact_rows

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from starcert import __version__
-from starcert.certificates.certificate import Certificate
-from starcert.certificates.certify import Certificates, certify
-from starcert.certificates.slack import slacks_of
+from starcert.claims.certificate import Certificate
+from starcert.claims.certificates import Certificates, certify
+from starcert.claims.slack import slacks_of
 from starcert.cli.command_line import MAX_ROWS, JsonOption, app, report, table
 from starcert.cli.file_commands import anchored_notes
 from starcert.math.confidence import Bounds, History, Votes, check_alpha, clopper_pearson

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from starcert.certificates.metrics import (
+from starcert.claims.metrics import (
     accuracy,
     majority_share,
 )
-from starcert.certificates.outcomes import SizeCounts, steps_to
-from starcert.certificates.paired import share_interval
-from starcert.certificates.sentences import in_short
-from starcert.certificates.unknown import in_words
+from starcert.claims.outcomes import SizeCounts, steps_to
+from starcert.claims.paired import share_interval
+from starcert.claims.sentences import in_short
+from starcert.claims.unknown import in_words
 from starcert.cli.command_line import facts, table
 from starcert.cli.file_commands import anchored_notes, known_columns
 from starcert.files import Archive

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from starcert.certificates.certify import Certificates
-from starcert.certificates.metrics import majority_share
-from starcert.certificates.outcomes import Labels, Outcomes
+from starcert.claims.certificates import Certificates
+from starcert.claims.metrics import majority_share
+from starcert.claims.outcomes import Labels, Outcomes
 from starcert.display.drawing import DASHES, MAJORITY, colour_of, make_room, new_axes, whole_ticks, with_notes
 from starcert.objects.threats import AnyFlips
 from starcert.system.errors import InvalidParameterError, did_you_mean, whole_number

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.certificate import Certificate, in_box
-from starcert.certificates.certify import Certificates
-from starcert.certificates.metrics import certified_counts, certified_share, majority_share, open_ended
-from starcert.certificates.slack import slack_table
+from starcert.claims.certificate import Certificate, in_box
+from starcert.claims.certificates import Certificates
+from starcert.claims.metrics import certified_counts, certified_share, majority_share, open_ended
+from starcert.claims.slack import slack_table
 from starcert.display.drawing import (
     MAJORITY,
     PAGE,

@@ -10,10 +10,10 @@ from starcert.math.attacked_sites import MAX_EVIDENCE_SITES
 from starcert.math.channels import MAX_RADIUS
 
 if TYPE_CHECKING:
-    from starcert.certificates.certificate import Certificate
-    from starcert.certificates.collective import CollectiveClaim
-    from starcert.certificates.found_attack import FoundAttack
-    from starcert.certificates.values import Claim as OutputClaim
+    from starcert.claims.certificate import Certificate
+    from starcert.claims.collective import CollectiveClaim
+    from starcert.claims.found_attack import FoundAttack
+    from starcert.methods.values import Claim as OutputClaim
 
 Level: TypeAlias = tuple[int, ...]
 

@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from starcert.certificates.collective import Collective, CollectiveClaim, JointQuestion
+from starcert.claims.collective import Collective, CollectiveClaim, JointQuestion
 from starcert.files.checker.collective import TargetsChecker
 from starcert.files.evidence_file import GraphEvidence, unpack
 from starcert.files.joint_votes import joint_evidence, joint_votes

@@ -31,7 +31,7 @@ from starcert.objects.noise import Noise, axes_from, first_axes
 from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from starcert.certificates.certificate import Verdicts
+    from starcert.claims.certificate import Verdicts
 
 ARRAYS = {
     "graphs": "<i8",  # the numbers of the graphs that have evidence

@@ -13,9 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from starcert.certificates.exact_certificates import ExactCertificates
-from starcert.certificates.found_attack import FoundAttack
-from starcert.certificates.trying import MAX_COUNTED, NEVER
+from starcert.claims.found_attack import FoundAttack
 from starcert.files.checker.trials import MAX_TRIED
 from starcert.files.claims import TriedRow
 from starcert.files.kept import Kept, about_rows, json_lines
@@ -23,6 +21,8 @@ from starcert.files.reading import EXACT
 from starcert.files.threat_texts import StatedThreat, threat_from_json, threat_to_json
 from starcert.files.untrusted import VERSION, Field
 from starcert.math.channels import MAX_RADIUS
+from starcert.methods.exact_certificates import ExactCertificates
+from starcert.methods.trying import MAX_COUNTED, NEVER
 from starcert.objects import TargetNodes
 from starcert.objects.graph_kind import GRAPHS
 from starcert.objects.noise import MAX_SITES

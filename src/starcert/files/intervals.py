@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from starcert.certificates.questions import Question
-from starcert.certificates.values import Claim, KeptSites, ValueCertificates
+from starcert.claims.question import Question
 from starcert.classifiers.values import ValueRange
 from starcert.files.evidence_file import GraphEvidence, unpack
 from starcert.files.joint_votes import joint_evidence, joint_votes
@@ -39,6 +38,7 @@ from starcert.math.channels import MAX_RADIUS
 from starcert.math.confidence import Votes, check_alpha
 from starcert.math.joint import JointVotes
 from starcert.math.values import MAX_VOTES, Whole
+from starcert.methods.values import Claim, KeptSites, ValueCertificates
 from starcert.objects.noise import MAX_SITES, Noise, RadiusLike
 from starcert.objects.threats import Threat, read_threat
 from starcert.system.errors import InvalidParameterError

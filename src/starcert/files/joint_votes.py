@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from starcert.certificates.questions import Question
+from starcert.claims.question import Question
 from starcert.files.evidence_file import GraphEvidence, Whole
 from starcert.files.listed_attacks import AttackIndex
 from starcert.files.untrusted import MalformedError

@@ -15,7 +15,7 @@ from starcert.math.listed import AttackList
 from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from starcert.certificates.questions import Question
+    from starcert.claims.question import Question
 
 LISTED = {
     "lists": "<i8",  # for each size the number of blocks, and for each of these how many attacks change how many sites

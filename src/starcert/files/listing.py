@@ -9,19 +9,19 @@ from os import PathLike, fspath
 
 import numpy as np
 
-from starcert.certificates.collective import JointQuestion
-from starcert.certificates.estimator import GraphLike
-from starcert.certificates.exact import ExactClassifier
-from starcert.certificates.exact_certificates import describe
-from starcert.certificates.questions import OrderedAttacks, Question
-from starcert.certificates.recounting import recount as ask_again
-from starcert.certificates.trying import NEVER, Tried, attacks_at_once
+from starcert.claims.collective import JointQuestion
+from starcert.claims.question import OrderedAttacks, Question
 from starcert.classifiers.base import Classifier
 from starcert.files.exact_archive import ExactArchive
 from starcert.files.joint_votes import numbered_attacks
 from starcert.files.record import Archive
 from starcert.files.threat_texts import StatedThreat
 from starcert.files.verification import Mismatch, Verification, verify
+from starcert.methods.estimator import GraphLike
+from starcert.methods.exact_certificates import describe
+from starcert.methods.exhaustive import ExactClassifier
+from starcert.methods.recounting import recount as ask_again
+from starcert.methods.trying import NEVER, Tried, attacks_at_once
 from starcert.objects import Sites
 from starcert.objects.binding import Problem
 from starcert.objects.threats import Threat, read_threat

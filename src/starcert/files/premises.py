@@ -25,7 +25,7 @@ from starcert.system.errors import ArchiveError, InvalidParameterError, Starcert
 from starcert.system.files import write_whole
 
 if TYPE_CHECKING:
-    from starcert.certificates.questions import Question
+    from starcert.claims.question import Question
     from starcert.objects.threats import Threat
 
 SIDE = ".evidence.npz"  # how the name of a side file ends

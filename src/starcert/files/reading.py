@@ -30,7 +30,7 @@ from starcert.objects.noise import MAX_SITES, Noise
 from starcert.system.errors import ArchiveError
 
 if TYPE_CHECKING:
-    from starcert.certificates.questions import Question
+    from starcert.claims.question import Question
     from starcert.files.collective_votes import KeptClaims
     from starcert.files.exact_archive import ExactArchive
     from starcert.files.intervals import IntervalArchive

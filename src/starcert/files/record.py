@@ -34,9 +34,9 @@ from starcert.system.output import as_frame
 if TYPE_CHECKING:
     import pandas as pd
 
-    from starcert.certificates.certify import Certificates
-    from starcert.certificates.collective import CollectiveClaim
-    from starcert.certificates.questions import Question
+    from starcert.claims.certificates import Certificates
+    from starcert.claims.collective import CollectiveClaim
+    from starcert.claims.question import Question
     from starcert.files.collective_votes import KeptClaims
 
 
@@ -45,7 +45,7 @@ class Archive(Kept):
     """Votes, noise and alpha of certified graphs, with what a reader wants to know about them.
 
     Example:
-        >>> from starcert.certificates.certify import certify
+        >>> from starcert.claims.certificates import certify
         >>> from starcert.math.confidence import clopper_pearson
         >>> votes = Votes([[9_900, 100]], selection=[[98, 2]])
         >>> result = certify(clopper_pearson(votes), Noise(bonds=0.1), max_radius=5)
@@ -218,7 +218,7 @@ class Archive(Kept):
         Args:
             base: the base classifier's answer for each row, a class number: the one column that a file does not know.
         """
-        from starcert.certificates.result_rows import as_csv_rows  # noqa: PLC0415  (as above)
+        from starcert.claims.rows import as_csv_rows  # noqa: PLC0415  (as above)
 
         return list(as_csv_rows(self._rows(base)))
 

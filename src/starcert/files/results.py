@@ -11,15 +11,15 @@ from dataclasses import replace
 
 import numpy.typing as npt
 
-from starcert.certificates.certificate import Certificate, Verdicts
-from starcert.certificates.certify import Certificates, certify
-from starcert.certificates.collective import CollectiveClaim
-from starcert.certificates.evidence import verdicts_of
-from starcert.certificates.votes import RecordedVotes
+from starcert.claims.certificate import Certificate, Verdicts
+from starcert.claims.certificates import Certificates, certify
+from starcert.claims.collective import CollectiveClaim
 from starcert.files.collective_votes import KeptClaims
 from starcert.files.evidence_file import GraphEvidence
 from starcert.files.kept import about_rows
 from starcert.files.record import Archive
+from starcert.methods.evidence import verdicts_of
+from starcert.methods.own_votes import RecordedVotes
 from starcert.objects.threats import threat_of
 from starcert.system.errors import InvalidParameterError
 

@@ -13,7 +13,7 @@ from unicodedata import normalize
 
 from typing_extensions import override
 
-from starcert.certificates.questions import Question
+from starcert.claims.question import Question
 from starcert.files.untrusted import Field
 from starcert.math.channels import MAX_RADIUS
 from starcert.objects.threats import MAX_ATTACKS, THREATS, AnyFlips, Threat, Where, read_threat

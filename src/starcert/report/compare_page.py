@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from starcert.certificates.gains import worth_sentence
-from starcert.certificates.outcomes import Outcome, size_steps
-from starcert.certificates.paired import StructureGain, paired_difference
-from starcert.certificates.unknown import in_words
+from starcert.claims.gains import worth_sentence
+from starcert.claims.outcomes import Outcome, size_steps
+from starcert.claims.paired import StructureGain, paired_difference
+from starcert.claims.unknown import in_words
 from starcert.objects.laws.law import Move
 from starcert.objects.noise import Noise
 from starcert.objects.threats import AnyFlips, Threat, read_threat

@@ -10,9 +10,9 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.metrics import has_sites, right
-from starcert.certificates.outcomes import Outcomes
-from starcert.certificates.unknown import unknown_at
+from starcert.claims.metrics import has_sites, right
+from starcert.claims.outcomes import Outcomes
+from starcert.claims.unknown import unknown_at
 from starcert.files import Archive, BlindRow, ExactArchive
 from starcert.math.copies import Level
 from starcert.objects.threats import Threat

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.certificate import Certificate
-from starcert.certificates.certify import Certificates
-from starcert.certificates.found_attack import MAX_NAMED, FoundAttack
-from starcert.certificates.outcomes import Outcome, size_steps
-from starcert.certificates.result_rows import in_words
+from starcert.claims.certificate import Certificate
+from starcert.claims.certificates import Certificates
+from starcert.claims.found_attack import MAX_NAMED, FoundAttack
+from starcert.claims.outcomes import Outcome, size_steps
+from starcert.claims.rows import in_words
 from starcert.files import Archive
 from starcert.math.attacked_sites import influences
 from starcert.objects import Region

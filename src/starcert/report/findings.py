@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from starcert.certificates import metrics
-from starcert.certificates.outcomes import SizeCounts
-from starcert.certificates.unknown import in_words
+from starcert.claims import metrics
+from starcert.claims.outcomes import SizeCounts
+from starcert.claims.unknown import in_words
 from starcert.files import Archive
 from starcert.objects.binding import why_no_evidence
 from starcert.objects.noise import Noise

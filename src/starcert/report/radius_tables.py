@@ -21,10 +21,10 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates import metrics
-from starcert.certificates.certificate import margin_of
-from starcert.certificates.metrics import certified_counts, has_sites, is_unknown, open_ended, right
-from starcert.certificates.slack import slacks_of
+from starcert.claims import metrics
+from starcert.claims.certificate import margin_of
+from starcert.claims.metrics import certified_counts, has_sites, is_unknown, open_ended, right
+from starcert.claims.slack import slacks_of
 from starcert.files import Archive
 from starcert.math.fallback import PLAIN
 from starcert.math.frontier import Frontiers

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates.metrics import right
-from starcert.certificates.sentences import in_short
+from starcert.claims.metrics import right
+from starcert.claims.sentences import in_short
 from starcert.files import BLIND, Archive
 from starcert.math.confidence import spends_on_all_classes
 from starcert.math.limits import share_of_alpha

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from starcert.certificates.gains import structure_gains, worth_sentence
-from starcert.certificates.paired import StructureGain
-from starcert.certificates.unknown import in_words
+from starcert.claims.gains import structure_gains, worth_sentence
+from starcert.claims.paired import StructureGain
+from starcert.claims.unknown import in_words
 from starcert.files import Archive, BlindRow, ExactArchive
 from starcert.objects.words import Words
 from starcert.report.document import KeyFigure, Notice

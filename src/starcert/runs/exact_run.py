@@ -7,10 +7,10 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
 
-from starcert.certificates.exact import ExactClassifier
-from starcert.certificates.result_rows import row_names
-from starcert.certificates.trying import Trial
+from starcert.claims.rows import row_names
 from starcert.files import BlindRow, ExactArchive, Verification, recount
+from starcert.methods.exhaustive import ExactClassifier
+from starcert.methods.trying import Trial
 from starcert.objects.threats import Threat
 from starcert.report.exact_page import write_exact_page
 from starcert.runs.inputs import TriedModel, read_inputs, try_model

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from starcert.certificates.fallback import Fallback, Predicts
+from starcert.methods.fallback import Fallback, Predicts
 from starcert.objects.threats import Threat
 from starcert.runs.blind_run import fit_blind
 from starcert.runs.inputs import RunInputs, TriedModel, aligned

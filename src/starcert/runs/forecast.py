@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from starcert.certificates.metrics import votes_needed
+from starcert.claims.metrics import votes_needed
 from starcert.classifiers.base import named_classes
 from starcert.objects.threats import attackable
 from starcert.objects.threats.attacks import MAX_ATTACKS

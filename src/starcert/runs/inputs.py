@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from starcert.certificates.fallback import Fallback
 from starcert.classifiers.base import Classifier, named_classes
 from starcert.datasets.dataset import Dataset
+from starcert.methods.fallback import Fallback
 from starcert.objects import CleanObject, Graph, Partition, Sites
 from starcert.objects.binding import Problem, anchor_all, bind, noise_for_sites
 from starcert.objects.content import digest

@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 from msgspec.structs import force_setattr
 
-from starcert.certificates.exact import MAX_ATTACKS
 from starcert.math.confidence import Family, check_alpha
 from starcert.math.fallback import check_threshold
+from starcert.methods.exhaustive import MAX_ATTACKS
 from starcert.objects.noise import Noise
 from starcert.objects.threats import AnyFlips, Threat
 from starcert.runs.declaration import declared

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from pathlib import Path
 
-from starcert.certificates.certify import Certificates
-from starcert.certificates.preparation import possible_evidence
-from starcert.certificates.result_rows import row_names
-from starcert.certificates.smoothing import SmoothedClassifier
+from starcert.claims.certificates import Certificates
+from starcert.claims.rows import row_names
 from starcert.files import Archive
+from starcert.methods.preparation import possible_evidence
+from starcert.methods.smoothed import SmoothedClassifier
 from starcert.objects.binding import Problem
 from starcert.report import write_report
 from starcert.runs.forecast import forecast_of

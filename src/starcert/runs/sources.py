@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
-from starcert.certificates.estimator import as_object
 from starcert.datasets import Dataset, npz, tu
 from starcert.datasets.dataset import numbered_names
 from starcert.datasets.tu_files import CATALOGUE, NowhereError, local_names, raw_files
+from starcert.methods.estimator import as_object
 from starcert.objects import Categories, CleanObject
 from starcert.objects.content import is_tensor
 from starcert.objects.convert import from_pyg

@@ -20,11 +20,11 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from starcert.certificates import metrics
-from starcert.certificates.certify import Certificates
-from starcert.certificates.outcomes import SizeCounts, steps_to
-from starcert.certificates.paired import paired_difference, share_interval
-from starcert.certificates.unknown import unknown_at
+from starcert.claims import metrics
+from starcert.claims.certificates import Certificates
+from starcert.claims.outcomes import SizeCounts, steps_to
+from starcert.claims.paired import paired_difference, share_interval
+from starcert.claims.unknown import unknown_at
 from starcert.math.confidence import Votes
 from starcert.math.copies import Level
 from starcert.math.frontier import levels_of

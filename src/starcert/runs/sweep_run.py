@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from starcert.certificates.certify import Certificates
-from starcert.certificates.gains import structure_gains
+from starcert.claims.certificates import Certificates
+from starcert.claims.gains import structure_gains
 from starcert.runs.blind_run import blind_row
 from starcert.runs.certification import Say, check_expected, tried_model
 from starcert.runs.forecast import forecast_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from starcert.certificates.paired import share_interval
+from starcert.claims.paired import share_interval
 from starcert.runs.grid import noise_text
 from starcert.runs.sweep_levels import LevelReach, SweepLevel
 from starcert.runs.sweep_result import SweepResult, size_counts

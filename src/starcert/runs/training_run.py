@@ -18,8 +18,8 @@ from typing import Any
 import msgspec
 
 from starcert import models  # which imports torch only where one of them is used
-from starcert.certificates.smoothing import SmoothedClassifier
 from starcert.classifiers.functions import nodes_of
+from starcert.methods.smoothed import SmoothedClassifier
 from starcert.models.weighting import Weighting
 from starcert.objects import Graph
 from starcert.objects.content import digest

@@ -5,7 +5,7 @@ import pytest
 from device_worlds import DEVICES
 from evidence_worlds import deleting
 
-from starcert.certificates.collective import matrices_of
+from starcert.claims.collective import matrices_of
 from starcert.classifiers.base import DrawsItself
 from starcert.classifiers.torch.module import DeviceMatrices
 from starcert.math import collective

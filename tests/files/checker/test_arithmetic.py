@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import starcert as sc
-from starcert.certificates.slack import slacks_of, tradeoffs_of
+from starcert.claims.slack import slacks_of, tradeoffs_of
 from starcert.files.checker import arithmetic
 from starcert.files.checker.arithmetic import CellListing, _rough_ratio, can_list, limit_holds
 from starcert.math.limits import upper_limit

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.certificates.exact import any_changes
-from starcert.certificates.questions import OrderedAttacks
+from starcert.claims.question import OrderedAttacks
 from starcert.files.checker.attack_counts import _even, _set_counts, _uneven, check_capacity, check_counts, rank_of
+from starcert.methods.exhaustive import any_changes
 from starcert.objects import Bits, Categories
 from starcert.objects.binding import bind_all
 from starcert.objects.threats import AnyFlips, read_threat

@@ -10,7 +10,6 @@ from archive_worlds import by_numbers, evidence_world, found, many_edges, more_t
 
 import starcert as sc
 from starcert import files as archives
-from starcert.certificates.votes import OwnTally
 from starcert.files.checker import evidence as checking
 from starcert.files.checker.rows import FileProofs, RowProofs
 from starcert.math import evidence as engine
@@ -18,6 +17,7 @@ from starcert.math.attacked_sites import attacks_of
 from starcert.math.bets import RESERVE, SCALE
 from starcert.math.choices import Choices
 from starcert.math.fallback import PLAIN
+from starcert.methods.own_votes import OwnTally
 
 
 def evidence_checker(archive, row):

@@ -107,7 +107,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("threat", REFUSED)
 def test_one_message_before_the_first_vote(threat, monkeypatch):
-    monkeypatch.setattr("starcert.certificates.smoothing.count_votes", None)
+    monkeypatch.setattr("starcert.methods.smoothed.count_votes", None)
     clean, why = REFUSED[threat]
     base = sc.classifiers.from_callable(len, n_classes=2, on="batch", description="none")
     with pytest.raises(InvalidParameterError) as refused:

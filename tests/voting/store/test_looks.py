@@ -8,7 +8,7 @@ import worlds
 from asking import how_to
 
 import starcert as sc
-from starcert.certificates.votes import OwnVotes
+from starcert.methods.own_votes import OwnVotes
 from starcert.system.errors import InvalidParameterError
 from starcert.voting.store import VoteStore
 

@@ -1,1 +1,0 @@
-"""From votes to certificates: bounds, evidence, metrics, and the smoothed classifier."""

@@ -1,0 +1,136 @@
+"""What certificates by votes know about each object under a threat: by p_A, and by evidence."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from starcert.claims.certificate import Certificate, lies_within
+from starcert.claims.outcomes import TOO_FAR, Outcome, Outcomes, common_size
+from starcert.claims.question import NO_ATTACK
+from starcert.claims.unknown import NEVER, beyond, never_certified, threat_of
+from starcert.math.copies import Level
+from starcert.math.frontier import Frontier, flips_covered
+from starcert.objects.threats import Threat
+
+if TYPE_CHECKING:
+    from starcert.claims.certificates import Certificates
+
+NO_CAPACITY = "it is not known how many sites an attacker finds"
+
+Why = Callable[[Level], str]
+
+
+def smoothed_outcomes(certificates: Certificates, threat: Threat) -> Outcomes:
+    """What certificates know about each object under a threat by radius, or the one whose attacks were listed."""
+    threat, alone = threat.for_noise(certificates.noise), None
+    if certificates.verdicts is not None:
+        alone = smoothed_outcomes(certificates.by_p_A, threat)
+    reason, sharing = _unknown_levels(certificates), Counter(certificates.objects.tolist())
+    rows, to_settle = [], list[int | None]()
+    answered = (~certificates.abstained).tolist()
+    for one, frontier, is_answered in zip(certificates, certificates.frontiers(), answered, strict=True):
+        blank = Outcome(one.label if is_answered else None, None, looked=0)
+        if one.asked is not None and not threat.by_radius:
+            outcome = _by_size(one, blank, threat, reason)
+        else:
+            outcome = _by_radius(one, blank, threat, frontier, reason)
+        needed = None if outcome.certified is None else _votes_to_settle(one, outcome.certified + 1, threat)
+        rows.append(outcome)
+        to_settle.append(None if needed is None else needed * sharing[one.object])  # targets share the votes of theirs
+    objects = tuple(certificates.objects.tolist())
+    found = Outcomes(threat, tuple(rows), objects, alone, to_settle=tuple(to_settle))
+    return found if alone is not None else replace(found, by_p_A=found)
+
+
+def _unknown_levels(certificates: Certificates) -> Why:
+    """Says of a level why it would say nothing that it is not certified; "" where it is a finding."""
+    known, never = threat_of(certificates), never_certified(certificates)
+    limits = None if known is None else known.limits(certificates.noise)
+
+    def why(level: Level) -> str:
+        if known is not None:
+            most = sum(level) if known.flips is None else known.flips
+            if not known.by_radius or sum(level) > most or not (limits is None or lies_within(level, limits)):
+                return beyond(known)
+        return NEVER if never is not None and never(level) else ""
+
+    return why
+
+
+def _by_radius(one: Certificate, blank: Outcome, threat: Threat, frontier: Frontier, reason: Why) -> Outcome:
+    """What is known under a threat by radius: how many flips within its box are covered by what is certified."""
+    boxes = [box for box in (threat.limits(one.noise), one.capacity) if box is not None]
+    if not threat.by_radius or not boxes:
+        return blank._replace(why=NO_CAPACITY if threat.by_radius else f"{threat} was not asked about")
+    box: Level = tuple(map(min, zip(*boxes, strict=True)))
+    flips = sum(box) if threat.flips is None else min(threat.flips, sum(box))
+    if not flips:
+        certified = 0 if blank.answer is None else threat.most
+        return blank._replace(certified=certified, looked=threat.most, attacks=(0,), why=NO_ATTACK)
+    reach = [limit for limit, size in zip(one.max_radius or box, box, strict=True) if limit < size]
+    looked, why = min([flips, *reach]), TOO_FAR
+    certified = flips_covered(frontier.radii, box, looked)
+    if certified < looked == sum(box) and frontier.incomplete and one.certified(box):
+        certified = looked
+    within = (level for level in one.broken if lies_within(level, box) and sum(level) <= flips)
+    broken = min(within, key=sum, default=None)
+    verdict = None if broken is None else one.judge(broken)
+
+    def unknown(size: int) -> str:
+        """Of any flips, those on one axis alone are the farthest that votes reach."""
+        axes = range(len(box))
+        farthest = (tuple(min(size, box[axis]) * (axis == other) for other in axes) for axis in axes)
+        return next(filter(None, map(reason, farthest)), "")
+
+    sizes = range(certified + 1, looked + 1)
+    if (first := bisect_left(sizes, True, key=lambda size: bool(unknown(size)))) < len(sizes):
+        looked, why = sizes[first] - 1, unknown(sizes[first])
+    if certified == flips:  # there are no attacks with more flips
+        looked, certified, why = threat.most, threat.most, "by all radii that hold its attacks"
+    elif looked == flips:
+        looked, why = threat.most, "a radius that holds some is not certified" if verdict is None else verdict.why
+    return blank._replace(
+        certified=certified if looked else None,
+        broken=None if broken is None else sum(broken),
+        looked=looked,
+        found=None if verdict is None else verdict.attack,
+        why=why,
+    )
+
+
+def _by_size(one: Certificate, blank: Outcome, threat: Threat, reason: Why) -> Outcome:
+    """What is known under a threat that lists its attacks."""
+    asked = one.asked
+    assert asked is not None
+    if (most := common_size(asked.threat, threat)) is None:
+        return blank._replace(why=f"{threat} was not asked about")
+    sizes = {} if one.verdicts is None else one.verdicts.sizes
+    certified = min(most, one.certified_size or 0)
+    looked, why = most, beyond(asked.threat) if most < threat.most else one.judge(threat).why
+    for size in range(certified + 1, most + 1):
+        if any(reason(level) == NEVER for level in asked.levels[size - 1]):
+            looked, why = size - 1, NEVER
+            break
+    broken = [size for size in sorted(sizes) if sizes[size].kind == "broken" and size <= most]
+    return blank._replace(
+        certified=certified if looked else None,
+        broken=broken[0] if broken else None,
+        looked=looked,
+        attacks=asked.counts[:most],
+        found=sizes[broken[0]].attack if broken else None,
+        why=why,
+    )
+
+
+def _votes_to_settle(one: Certificate, size: int, threat: Threat) -> int | None:
+    """About how many votes of its own would settle a size; None: not known, or there is nothing to settle."""
+    if one.verdicts is None:
+        return None
+    if threat.by_radius:
+        return one.verdicts.votes_to_settle(size)
+    more = one.verdicts.sizes[size].more_votes if size in one.verdicts.sizes else None
+    return None if more is None else one.verdicts.own_votes + more
