@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
-SMOKE  := tests/math tests/objects tests/sampling tests/files tests/voting/store tests/datasets tests/validity \
+SMOKE  := tests/math tests/objects tests/sampling tests/archive tests/voting/store tests/datasets tests/validity \
           tests/claims/test_certificate.py tests/claims/test_metrics.py tests/methods/test_smoothed.py tests/cli/test_cli.py tests/cli/test_cli_certify.py
 
 .PHONY: help setup demo test test-slow test-oldest test-gpu lint format paper bench bench-gpu bench-compare release-check docs schemas pictures clean

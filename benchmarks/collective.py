@@ -20,9 +20,9 @@ import numpy as np
 import torch
 
 import starcert as sc
+from starcert.archive.checker.collective import CollectiveCheck, prove_together
+from starcert.archive.claims import Together
 from starcert.classifiers.torch.module import DeviceMatrices
-from starcert.files.checker.collective import CollectiveCheck, prove_together
-from starcert.files.claims import Together
 from starcert_studies.kinds.cora import Cora
 from table import Table, Work
 

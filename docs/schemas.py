@@ -2,9 +2,9 @@
 
 The keys of a run file, with types, limits, defaults and help, are those of the settings (`starcert.runs.settings`).
 
-The fields of an archive are those that its reader asks for (`starcert.files.reading`): archives that the tests keep are
-read, and each question about a field is noted. A field that is never asked for a type, because it is only compared, has
-the type of what it held. What a field means is said where the code says it.
+The fields of an archive are those that its reader asks for (`starcert.archive.reading`): archives that the tests keep
+are read, and each question about a field is noted. A field that is never asked for a type, because it is only compared,
+has the type of what it held. What a field means is said where the code says it.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from schema_words import (
     of_type,
     types_of,
 )
+from starcert.archive import collective_votes, premises, reading, record, writing
+from starcert.archive.claims import MARGINS, Answer, Broken, Reach, Size
+from starcert.archive.kept import Kept
+from starcert.archive.record import Archive
+from starcert.archive.untrusted import VERSION, Field
 from starcert.claims.certificate import Certificate
 from starcert.claims.collective import CollectiveClaim
 from starcert.claims.found_attack import FoundAttack
 from starcert.claims.question import Question
 from starcert.cli.run_commands import RunArgument
-from starcert.files import collective_votes, premises, reading, record, writing
-from starcert.files.claims import MARGINS, Answer, Broken, Reach, Size
-from starcert.files.kept import Kept
-from starcert.files.record import Archive
-from starcert.files.untrusted import VERSION, Field
 from starcert.math.audit import Audit
 from starcert.math.confidence import Votes
 from starcert.math.fallback import BlindAnswers
@@ -59,7 +59,7 @@ __all__ = ["ARCHIVES", "FOLDER", "LAWS", "SCHEMAS", "archive_schema", "run_file_
 HERE = Path(__file__).parent
 FOLDER = HERE / "schemas"
 _TESTS = HERE.parent / "tests"
-ARCHIVES = [path for place in ("files/*", "golden/archives") for path in sorted(_TESTS.glob(f"{place}/*.json"))]
+ARCHIVES = [path for place in ("archive/*", "golden/archives") for path in sorted(_TESTS.glob(f"{place}/*.json"))]
 """Archives that the tests keep: together they have every field."""
 
 LAWS = (Flip(0.1), Flip(delete=0.1, add=0.1), Categorical(0.1, 2), Edges(delete=0.1, add=0.1, change=0.1, types=2))
@@ -278,7 +278,7 @@ def archive_schema() -> Schema:
         else:
             forms = one.forms or [_of_value(value) for value in one.held if value is not None]
         if not forms:
-            raise SystemExit(f"No archive that the tests keep has {place!r}: add one to {_TESTS / 'files/kept'}.")
+            raise SystemExit(f"No archive that the tests keep has {place!r}: add one to {_TESTS / 'archive/kept'}.")
         null = [{"type": "null"}] if None in one.held else []
         return any_of(*forms, *null) | meanings.get(place, {})
 

@@ -22,8 +22,8 @@ from typer.testing import CliRunner
 import api
 import examples
 import reference
+from starcert.archive.verification import TAKEN_AS_STATED
 from starcert.cli import app
-from starcert.files.verification import TAKEN_AS_STATED
 from starcert.objects.regions import BUILDERS
 from starcert.objects.regions.atoms import GROUPS
 from starcert.objects.threats import THREATS, read_threat

@@ -19,8 +19,8 @@ import schemas
 import starcert as sc
 from fuzz import kinds
 from golden import files as golden
-from starcert.files import reading
-from starcert.files.untrusted import Field
+from starcert.archive import reading
+from starcert.archive.untrusted import Field
 from starcert.objects.threats import AnyFlips
 from starcert.runs import run_file
 from starcert.runs.example import EXAMPLES, KINDS, files_of

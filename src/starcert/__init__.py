@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from starcert.system import address_space  # noqa: F401  (first: it may end the command before numpy is imported)
 
 if TYPE_CHECKING:
-    from starcert import baselines, classifiers, datasets, display, models, report, transforms
-    from starcert import files as archive
+    from starcert import archive, baselines, classifiers, datasets, display, models, report, transforms
     from starcert.claims import metrics
     from starcert.claims.certificate import Certificate
     from starcert.claims.certificates import Certificates, certify
@@ -54,7 +53,7 @@ __all__ = ["ABSTAIN", "ArchiveError", "Bits", "Bounds", "Categorical", "Categori
            "kernels", "metrics", "models", "regions", "report",
            "rho_lower", "rho_upper", "slack", "slack_table", "threats", "transforms"]  # fmt: skip
 
-_MODULES = {"archive": "files", "kernels": "classifiers.kernels", "metrics": "claims.metrics",
+_MODULES = {"kernels": "classifiers.kernels", "metrics": "claims.metrics",
             "regions": "objects.regions", "threats": "objects.threats"}  # fmt: skip
 """Modules of the catalogue under another name than their own."""
 

@@ -16,12 +16,12 @@ pytest.importorskip("torch_geometric")
 pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")
 
+from starcert.archive import verify
 from starcert.benchmark.archives import Proved, check_objects, read_theirs
 from starcert.benchmark.data import data_of, file_name
 from starcert.benchmark.outcomes import KINDS, outcome_of
 from starcert.benchmark.run import run_benchmark
 from starcert.benchmark.settings import Benchmark
-from starcert.files import verify
 
 OWN = """
 import starcert as sc
@@ -146,7 +146,7 @@ def test_false_stated_and_unfit_files_are_refused(done, tmp_path):
     larger = re.sub(r'"frontier": \[\[(\d+)', lambda found: f'"frontier": [[{int(found[1]) + 1}', votes)
     refused(larger, "false")
     refused(json.dumps({"method": "S", "data": "rings-rings", "objects": 9, "certified": {"1": 0.5}}), "theirs.json")
-    law = Path(__file__).parents[1] / "files" / "stated" / "version_0_2_0" / "law.json"
+    law = Path(__file__).parents[1] / "archive" / "stated" / "version_0_2_0" / "law.json"
     refused(law.read_text(), r"stated by the law .* Give a file that starcert verify proves\.")
     refused(votes, "is drawn anew in every fold", data="motif")
     with pytest.raises(sc.InvalidParameterError, match="say which data it is about: rings-rings, rings-two, motif"):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import starcert as sc
+from starcert.archive import Archive, ExactArchive
 from starcert.claims.found_attack import FoundAttack, most_plausible
-from starcert.files import Archive, ExactArchive
 from starcert.objects import Sites
 from starcert.objects.binding import clean_values
 from starcert.objects.threats import Attacks, read_threat

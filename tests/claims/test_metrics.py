@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from report_worlds import weighed
 
 import starcert as sc
+from starcert.archive import Archive
 from starcert.claims.metrics import (
     accuracy,
     certified_counts,
@@ -24,7 +25,6 @@ from starcert.claims.metrics import (
     volume,
     votes_needed,
 )
-from starcert.files import Archive
 from starcert.math.confidence import anytime_bounds
 from starcert.objects.threats import Box
 from starcert.report.findings import summary

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import starcert as sc
+from starcert.archive import Archive
 from starcert.claims.rows import as_csv_rows, row_names
-from starcert.files import Archive
 from starcert.system.errors import InvalidParameterError
 from starcert.system.output import csv_lines
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import starcert as sc
+from starcert.archive import Archive
 from starcert.claims.gains import structure_gains, worth_sentence
 from starcert.claims.unknown import NEVER
-from starcert.files import Archive
 from starcert.objects.threats import AnyFlips, Deletions
 from starcert.report.compare_page import compare
 from starcert.report.radius_tables import Slices, surfaces

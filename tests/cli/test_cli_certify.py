@@ -14,7 +14,7 @@ import runs_worlds as worlds
 from runs_worlds import starcert
 
 import starcert as sc
-from starcert import files as archives
+from starcert import archive as archives
 from starcert.claims import metrics
 from starcert.runs.run_file import OutputFolder
 

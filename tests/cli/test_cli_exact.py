@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from starcert.files import read
+from starcert.archive import read
 from starcert.runs import certification
 
 MODEL = """

@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from starcert import files as archives
+from starcert import archive as archives
 
 WEIGHED = ("--evidence", "--noise", "motif=0.06,rest=0.2", "--regions", "node_labels:attribute=part")
 FEW = ("certify", "run.toml", "--samples", 1000, *WEIGHED, "--own-samples", 1500)

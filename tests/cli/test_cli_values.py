@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from starcert.files import verify
+from starcert.archive import verify
 
 MODEL = """
 def shares():

@@ -4,8 +4,8 @@ import archive_worlds
 import pytest
 import runs_worlds
 
-from starcert import files as archives
-from starcert.files.verification import TAKEN_AS_STATED
+from starcert import archive as archives
+from starcert.archive.verification import TAKEN_AS_STATED
 
 
 @pytest.fixture

@@ -174,7 +174,7 @@ def try_run_file(rng: Random, folder: Path) -> bool:
 
 # Archives
 
-KEPT = Path(__file__).parents[1] / "files" / "kept"
+KEPT = Path(__file__).parents[1] / "archive" / "kept"
 EXTREMES: tuple[Any, ...] = (
     *(0, 1, 2, -1, 3, 57, 255, 10**5, 10**9, 2**31, 2**62, 2**63, 10**400, 10**4000, 0.5, 0.49999999999999994, 1.0),
     *(5e-324, 1e-310, 1e-160, 1e-20, 1e300, True, None, "", "flips:2\u200b", "any 30 flips", "\ud800", "a\0b", [], {}),
@@ -201,7 +201,7 @@ def write_certificates(path: Path) -> None:
 
 def try_archive(kind: str, rng: Random, folder: Path) -> bool:
     """An archive with changed text, values or arrays, whose digests are right again, verified."""
-    from starcert import files  # noqa: PLC0415
+    from starcert import archive  # noqa: PLC0415
 
     old, path = rng.choice(kept(kind)), folder / "archive.json"
     text = old.read_text(encoding="utf-8")
@@ -220,7 +220,7 @@ def try_archive(kind: str, rng: Random, folder: Path) -> bool:
         if rng.random() < 0.05:
             text = text.replace('"settings":', '"settings": ' + "[" * rng.choice((99, 101, 10**5)) + ",", 1)
     path.write_bytes(_encoded(text))
-    return taken(files.verify, path)
+    return taken(archive.verify, path)
 
 
 def _replace_value(rng: Random, whole: Any) -> None:

@@ -8,7 +8,7 @@ pytest.importorskip("rdkit")
 
 import starcert as sc
 from golden import files, methods, parts, pinning, views
-from starcert.files import recount
+from starcert.archive import recount
 
 
 def pinned(part):

@@ -195,7 +195,7 @@ def command_json(*words: str) -> object:
     return without_story(json.loads(files.command(*words, "--json")))
 
 
-KEPT = sorted((Path(__file__).parents[1] / "files" / "kept").rglob("*.json"))
+KEPT = sorted((Path(__file__).parents[1] / "archive" / "kept").rglob("*.json"))
 """Archives of earlier versions that go on being read."""
 
 

@@ -7,6 +7,7 @@ from scipy.stats import beta
 from sklearn.base import BaseEstimator
 
 import starcert as sc
+from starcert.archive import Archive
 from starcert.claims.metrics import (
     accuracy,
     certified_ratio,
@@ -14,7 +15,6 @@ from starcert.claims.metrics import (
     right,
     score,
 )
-from starcert.files import Archive
 from starcert.math.confidence import spends_on_all_classes
 from starcert.math.limits import share_of_alpha, upper_limit
 from starcert.system.errors import InvalidParameterError

@@ -8,8 +8,8 @@ from asking import how_to
 from target_worlds import WANTED, Busy, FirstNode, Some, graphs, named_star, nodes
 
 import starcert as sc
+from starcert.archive import Archive
 from starcert.claims.certificate import Verdict
-from starcert.files import Archive
 from starcert.methods import evidence, questions
 from starcert.system.errors import ClassifierError, InvalidParameterError, StoreError, StoreSettingsError
 from starcert.voting import vote_loop

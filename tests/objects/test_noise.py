@@ -6,7 +6,7 @@ import oracles
 import pytest
 
 import starcert as sc
-from starcert.files import Archive, verify, write
+from starcert.archive import Archive, verify, write
 from starcert.objects.laws import law_from_text
 from starcert.system.errors import InvalidParameterError
 

@@ -5,7 +5,7 @@ from accessibility import keyboard_problems, problems
 from browsing import open_page
 from report_worlds import weighed
 
-from starcert.files import Archive
+from starcert.archive import Archive
 from starcert.report import write_report
 
 

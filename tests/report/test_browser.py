@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from report_worlds import DELETE_ADD, FOUR, HOSTILE, ONE, TWO, ragged, random_counts, world
 
 import starcert as sc
-from starcert.files import Archive
+from starcert.archive import Archive
 from starcert.report import write_report
 
 

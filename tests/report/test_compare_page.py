@@ -9,10 +9,10 @@ from browsing import open_page, texts
 from report_worlds import DELETE_ADD, HOSTILE, STARS, TWO, random_counts, weighed, world
 
 import starcert as sc
-from starcert import files as archives
+from starcert import archive as archives
+from starcert.archive import Archive
 from starcert.claims.metrics import right
 from starcert.claims.paired import paired_difference, share_interval
-from starcert.files import Archive
 from starcert.objects.binding import bind_all
 from starcert.objects.threats import AnyFlips
 from starcert.report.compare_page import compare, write_comparison

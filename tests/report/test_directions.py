@@ -8,7 +8,7 @@ from report_worlds import random_counts, world
 from sweep_worlds import invented
 
 import starcert as sc
-from starcert.files import ExactArchive
+from starcert.archive import ExactArchive
 from starcert.report import write_report
 from starcert.report.compare_page import write_comparison
 from starcert.report.exact_page import write_exact_page

@@ -4,8 +4,8 @@ import pytest
 from browsing import open_page, texts
 
 import starcert as sc
+from starcert.archive import Archive
 from starcert.claims.metrics import radii_of_flips
-from starcert.files import Archive
 from starcert.objects.molecules import ORDERS
 from starcert.report import write_report
 from starcert.report.report_page import SHOWN_VERDICTS

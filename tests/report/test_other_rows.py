@@ -6,7 +6,7 @@ from browsing import open_page, texts
 from target_worlds import named_star, nodes
 
 import starcert as sc
-from starcert.files import Archive
+from starcert.archive import Archive
 from starcert.report import write_report
 from starcert.report.report_page import page_data
 from starcert.system.errors import InvalidParameterError

@@ -9,7 +9,7 @@ import pytest
 from report_worlds import FOUR, HOSTILE, ONE, TWO, ragged, random_counts, world
 
 import starcert as sc
-from starcert import files as archives
+from starcert import archive as archives
 from starcert.report import write_report
 from starcert.report.report_page import page_data
 from starcert.system.errors import InvalidParameterError, StarcertError

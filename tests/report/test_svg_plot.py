@@ -81,7 +81,7 @@ def test_atoms_have_their_symbols(shown):
     graph = sc.Graph.from_smiles("OCCl")
     sites = [sc.Partition.everything("bonds").sites(graph)]
     bounds = sc.clopper_pearson(sc.Votes([[990, 10]], [[10, 0]]))
-    from starcert.files import Archive  # noqa: PLC0415
+    from starcert.archive import Archive  # noqa: PLC0415
 
     archive = Archive.from_result(sc.certify(bounds, ONE, capacity=[sites[0].capacity(ONE)]))
     browser = shown(archive, sites)

@@ -8,8 +8,8 @@ from browsing import open_page, set_value, texts
 from report_worlds import FOUR, HOSTILE, ONE, STARS, weighed
 
 import starcert as sc
+from starcert.archive import Archive
 from starcert.claims.metrics import radii_of_flips
-from starcert.files import Archive
 from starcert.objects.words import AttackWords, Words
 from starcert.report import write_report
 from starcert.report.drawings import verdict_data

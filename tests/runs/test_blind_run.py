@@ -10,11 +10,11 @@ import pytest
 from rich.console import Console
 
 import starcert as sc
+from starcert.archive import BLIND, Archive, BlindRow
 from starcert.baselines import blind_model
 from starcert.claims.gains import structure_gains
 from starcert.cli.exact_views import exact_object, exact_view
 from starcert.cli.run_views import certified_object, certified_view, sweep_view
-from starcert.files import BLIND, Archive, BlindRow
 from starcert.report.compare_page import write_comparison
 from starcert.report.worth import Worth
 from starcert.runs import blind_run

@@ -9,7 +9,7 @@ import pytest
 import runs_worlds as worlds
 
 import starcert as sc
-from starcert.files.record import MAX_VOTES
+from starcert.archive.record import MAX_VOTES
 from starcert.runs.certification import certify_run
 from starcert.runs.declaration import check_values
 from starcert.runs.run_file import read_run_file
@@ -143,7 +143,7 @@ def test_three_classes_and_four_regions_go_all_the_way(done):
 
 
 def test_the_columns_of_the_results_keep_their_names_and_order_with_evidence():
-    archive = sc.archive.read(Path(__file__).parents[1] / "files" / "kept" / "values.json")
+    archive = sc.archive.read(Path(__file__).parents[1] / "archive" / "kept" / "values.json")
     reach = [f"reach_all.{move}" for move in ("delete", "add", "change")]
     more = ["frontier_by_p_A", "broken", "any_flips", "any_1", "any_2"]
     (first, *_) = archive.rows([0, 0, 0])

@@ -8,7 +8,7 @@ import pytest
 import runs_worlds as worlds
 
 import starcert as sc
-from starcert.files import read
+from starcert.archive import read
 from starcert.runs.declaration import check_values
 from starcert.runs.settings import SETTINGS
 from starcert.runs.sources import load_graphs, read_tensors

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import starcert as sc
+from starcert.archive import read
 from starcert.datasets import Dataset
-from starcert.files import read
 from starcert.runs.example import KINDS
 from starcert.runs.sources import load_graphs, with_node_labels
 from starcert.runs.user_code import Reference

@@ -10,7 +10,7 @@ import numpy as np
 from asking import how_to
 
 import starcert as sc
-from starcert.files import Archive, Verification, verify, write
+from starcert.archive import Archive, Verification, verify, write
 from starcert.objects import threats
 from starcert.objects.binding import clean_values
 

@@ -282,7 +282,7 @@ def attack(kills: dict[str, int], *, every_step: bool, seed: int) -> dict[str, o
         seed: of what is killed when.
     """
 
-    from starcert import files as archive  # noqa: PLC0415
+    from starcert import archive  # noqa: PLC0415
     from starcert.cli import main  # noqa: PLC0415
     from starcert_studies import STUDIES, reproduce  # noqa: PLC0415
 

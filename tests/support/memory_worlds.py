@@ -8,7 +8,7 @@ import runs_worlds
 from warm import Warm
 
 LOADED = """
-import numpy, scipy.sparse.csgraph, starcert.files, starcert.datasets, starcert.runs.sources
+import numpy, scipy.sparse.csgraph, starcert.archive, starcert.datasets, starcert.runs.sources
 import starcert.cli.run_views, starcert.runs.certification, rich.console, rich.table
 from starcert.cli import main
 """

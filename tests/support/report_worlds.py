@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 
 import starcert as sc
-from starcert.files import Archive
+from starcert.archive import Archive
 
 TWO = sc.Noise(core=0.05, rest=0.3)
 ONE = sc.Noise(bonds=0.1)

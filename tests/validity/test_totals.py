@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import starcert as sc
+from starcert.archive import Archive, ExactArchive, read, verify, write
 from starcert.claims.certificate import Verdict
-from starcert.files import Archive, ExactArchive, read, verify, write
 from starcert.math.frontier import Frontier, levels_of
 from starcert.methods.evidence import extended_frontier
 from starcert.models.link_votes import LinkVotes

@@ -20,7 +20,7 @@ def job_of(graphs: int = 2, **more) -> Job:
 
 def test_nothing_but_ask_calls_a_classifier():
     source, calls = Path(starcert.__file__).parent, re.compile(r"\.(classify|scored|scored_each)\(")
-    for package in ("voting", "certificates", "files", "archive"):
+    for package in ("voting", "certificates", "archive"):
         for file in source.joinpath(package).rglob("*.py"):
             assert file.name == "ask.py" or not calls.search(file.read_text(encoding="utf-8")), file
 

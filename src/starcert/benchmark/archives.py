@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import starcert as sc
+from starcert.archive import Archive, ExactArchive, verify, write
 from starcert.benchmark.data import DRAWN, data_of
 from starcert.benchmark.folds import Fold, Nodes
 from starcert.benchmark.outcomes import KINDS, SIZES, kind_of, outcome_of
 from starcert.datasets import Dataset
-from starcert.files import Archive, ExactArchive, verify, write
 from starcert.system.errors import InvalidParameterError, StarcertError
 
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from starcert.archive import Archive, ExactArchive, IntervalArchive, Mismatch, Verification, read
+from starcert.archive import verify as verify_file
 from starcert.cli.command_line import JsonOption, app, facts, report, show, table
-from starcert.files import Archive, ExactArchive, IntervalArchive, Mismatch, Verification, read
-from starcert.files import verify as verify_file
 from starcert.report.compare_page import Comparison, write_comparison
 from starcert.report.findings import verdict_heads
 from starcert.report.worth import GAIN_HEADS, gain_cells

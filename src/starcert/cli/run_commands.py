@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from starcert.archive import Archive, ExactArchive, IntervalArchive
 from starcert.cli.command_line import JsonOption, app, report, show
 from starcert.cli.exact_views import exact_object, exact_view
 from starcert.cli.run_views import certified_object, certified_view, study_view, sweep_view, trained_view
 from starcert.cli.setting_options import Given, with_settings
 from starcert.cli.value_views import value_object, value_view
-from starcert.files import Archive, ExactArchive, IntervalArchive
 from starcert.objects.threats import Threat, injected_nodes
 from starcert.runs.certification import certify_run, forecast
 from starcert.runs.example import KINDS, write_example

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from starcert.archive import Archive
 from starcert.claims.metrics import (
     accuracy,
     majority_share,
@@ -17,7 +18,6 @@ from starcert.claims.sentences import in_short
 from starcert.claims.unknown import in_words
 from starcert.cli.command_line import facts, table
 from starcert.cli.file_commands import anchored_notes, known_columns
-from starcert.files import Archive
 from starcert.objects.words import MAX_TUPLE, AttackWords, Words
 from starcert.report import findings
 from starcert.report.drawings import threat_data

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from starcert import files
+from starcert import archive as archives
 from starcert.cli.command_line import JsonOption, app, facts, show, table
 from starcert.runs.certification import certify_run
 from starcert.runs.run_file import CERTIFICATES, REPORT, RUN, read_run_file
@@ -46,11 +46,11 @@ def show_run(
         raise StarcertError(f"{results}: no finished run is there. Name the folder that starcert certify has written.")
     if rebuild:
         _rebuild(folder)
-    archive: Any = files.read(file)
+    archive: Any = archives.read(file)
     rows = [dict(row) for row in archive.rows()]
     if name is not None:
         number = _row_of(name, rows)
-        sentence = str(archive.certificates[number]) if isinstance(archive, files.Archive) else ""
+        sentence = str(archive.certificates[number]) if isinstance(archive, archives.Archive) else ""
         if as_json:
             print(json.dumps(rows[number] | ({"guarantee": sentence} if sentence else {}), default=str))
         else:

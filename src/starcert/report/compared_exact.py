@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from typing_extensions import override
 
+from starcert.archive import BlindRow, ExactArchive
 from starcert.claims.outcomes import Outcomes
 from starcert.claims.question import size_within
-from starcert.files import BlindRow, ExactArchive
 from starcert.methods.exact_certificates import SAYS
 from starcert.objects.threats import Threat
 from starcert.report.compared_runs import ComparedRun, Mask

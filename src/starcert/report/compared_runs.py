@@ -10,10 +10,10 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from starcert.archive import Archive, BlindRow, ExactArchive
 from starcert.claims.metrics import has_sites, right
 from starcert.claims.outcomes import Outcomes
 from starcert.claims.unknown import unknown_at
-from starcert.files import Archive, BlindRow, ExactArchive
 from starcert.math.copies import Level
 from starcert.objects.threats import Threat
 from starcert.report.document import Notice

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from starcert.archive import Archive
 from starcert.claims.certificate import Certificate
 from starcert.claims.certificates import Certificates
 from starcert.claims.found_attack import MAX_NAMED, FoundAttack
 from starcert.claims.outcomes import Outcome, size_steps
 from starcert.claims.rows import in_words
-from starcert.files import Archive
 from starcert.math.attacked_sites import influences
 from starcert.objects import Region
 from starcert.objects.binding import axes_of

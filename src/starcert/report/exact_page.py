@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections import Counter
 
+from starcert.archive import BLIND, ExactArchive
 from starcert.claims.outcomes import SizeCounts
-from starcert.files import BLIND, ExactArchive
 from starcert.methods.exact_certificates import SAYS
 from starcert.objects.binding import Problem
 from starcert.report.document import KeyFigure, Notice, assemble, target, write_page

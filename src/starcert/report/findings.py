@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from starcert.archive import Archive
 from starcert.claims import metrics
 from starcert.claims.outcomes import SizeCounts
 from starcert.claims.unknown import in_words
-from starcert.files import Archive
 from starcert.objects.binding import why_no_evidence
 from starcert.objects.noise import Noise
 from starcert.objects.threats import AnyFlips, Box

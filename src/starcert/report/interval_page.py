@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from starcert.files import IntervalArchive
+from starcert.archive import IntervalArchive
 from starcert.report.document import KeyFigure, Notice, assemble, target, write_page
 from starcert.system.output import at_most, holds_at_least
 

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from starcert.archive import BLIND, Archive
 from starcert.claims.metrics import right
 from starcert.claims.sentences import in_short
-from starcert.files import BLIND, Archive
 from starcert.math.confidence import spends_on_all_classes
 from starcert.math.limits import share_of_alpha
 from starcert.objects.binding import Problem

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from starcert.archive import Archive, BlindRow, ExactArchive
 from starcert.claims.gains import structure_gains, worth_sentence
 from starcert.claims.paired import StructureGain
 from starcert.claims.unknown import in_words
-from starcert.files import Archive, BlindRow, ExactArchive
 from starcert.objects.words import Words
 from starcert.report.document import KeyFigure, Notice
 from starcert.system.output import quantity

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from starcert import baselines
+from starcert.archive import BlindRow
 from starcert.baselines import BlindModel
 from starcert.datasets.dataset import Dataset
-from starcert.files import BlindRow
 from starcert.objects.content import digest
 from starcert.runs.inputs import RunInputs, TriedModel, aligned, describe_rule
 from starcert.runs.settings import RunSettings

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from starcert.files import BLIND, write
+from starcert.archive import BLIND, write
 from starcert.objects.noise import Noise
 from starcert.objects.words import Words
 from starcert.runs.blind_run import blind_row

@@ -7,8 +7,8 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
 
+from starcert.archive import BlindRow, ExactArchive, Verification, recount
 from starcert.claims.rows import row_names
-from starcert.files import BlindRow, ExactArchive, Verification, recount
 from starcert.methods.exhaustive import ExactClassifier
 from starcert.methods.trying import Trial
 from starcert.objects.threats import Threat

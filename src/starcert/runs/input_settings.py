@@ -33,7 +33,7 @@ from starcert.runs.setting_values import (
 from starcert.runs.user_code import Reference, place_of
 from starcert.system.errors import InvalidParameterError
 
-MAX_SAMPLES = 10**10  # for each graph: an archive keeps no more (`starcert.files.record.MAX_VOTES`)
+MAX_SAMPLES = 10**10  # for each graph: an archive keeps no more (`starcert.archive.record.MAX_VOTES`)
 
 # What is made anew where an option changes it: a model may be trained on the data, and regions read off the model.
 _DATA, _MODEL = ("data", "classifier", "regions"), ("classifier", "regions")

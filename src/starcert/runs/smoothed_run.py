@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from pathlib import Path
 
+from starcert.archive import Archive
 from starcert.claims.certificates import Certificates
 from starcert.claims.rows import row_names
-from starcert.files import Archive
 from starcert.methods.preparation import possible_evidence
 from starcert.methods.smoothed import SmoothedClassifier
 from starcert.objects.binding import Problem

@@ -10,10 +10,10 @@ from functools import cached_property
 from itertools import product
 from pathlib import Path
 
+from starcert.archive import BlindRow
 from starcert.claims.gains import worth_sentence
 from starcert.claims.outcomes import SizeCounts
 from starcert.claims.paired import StructureGain, share_interval
-from starcert.files import BlindRow
 from starcert.report.document import KeyFigure, Notice, assemble, write_page
 from starcert.report.findings import nothing_to_flip
 from starcert.runs.grid import SweepSettings, noise_text

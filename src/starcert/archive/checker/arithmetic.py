@@ -1,0 +1,164 @@
+"""The arithmetic of second proofs: binomial tails, and cells in whole numbers.
+
+**Tails.** `math.limits` sums the binomial tail P(Bin(n, u) ≤ k) behind a Clopper–Pearson limit in whole numbers. Here
+it is summed in pairs of floats with a bound on their rounding errors and, where that leaves a verdict open, is the
+regularised incomplete beta function I_{1−u}(n − k, k + 1), which flint encloses in a ball in fifty times the time.
+Bounds that hold at any time rest on a capital, here a hypergeometric series.
+
+**Cells.** The engine finds the cut in floats, merges and halves the axes, and proves its verdict in balls. Here all
+cells are listed, and filled one by one, by the definition. Probabilities that are floats are fractions over a power of
+two, so the masses of the cells of a radius are whole numbers over one common denominator, and "certified iff
+ρ_low(1 − failure) + ρ_low(1 − other) > 1" is decided by adding and comparing whole numbers. That costs as much as there
+are cells: it serves for small radii, as most radii of a frontier are.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import cmp_to_key, lru_cache
+from itertools import accumulate
+from math import comb, prod
+from typing import TypeAlias
+
+from flint import arb, ctx
+
+from starcert.archive.checker.tails import ERROR, MAX_TERMS, tail_in_pairs
+from starcert.math.arithmetic import LOCK, exact_number
+from starcert.math.channels import Channel
+
+
+@lru_cache(maxsize=2**16)
+def limit_holds(count: int, total: int, limit: Fraction, share: Fraction) -> bool:
+    """Whether P(Bin(total, limit) ≤ count) ≤ share: after `count` of `total`, a probability is at most `limit`.
+
+    False also where a thousand bits leave that open.
+    """
+    if limit >= 1:
+        return True
+    if limit <= 0 or count >= total:
+        return False
+    if _sum_is_at_most(count, total, limit, share):
+        return True
+    for bits in (96, 256, 1024):
+        with LOCK, ctx.workprec(bits):
+            tail = exact_number(1 - limit).beta_lower(total - count, count + 1, regularized=True)
+            least = exact_number(share)
+            if tail <= least:
+                return True
+            if tail > least:
+                break
+    return False
+
+
+def _sum_is_at_most(count: int, total: int, limit: Fraction, share: Fraction) -> bool:
+    """Proves that the tail is at most `share`; False says nothing."""
+    if not 2.0**-60 < limit < 1 - 2.0**-60 or count >= limit * total or count > MAX_TERMS:
+        return False
+    with LOCK, ctx.workprec(128):
+        success, failure = exact_number(limit), exact_number(1 - limit)
+        with ctx.extraprec(2 * total.bit_length()):
+            logs = arb(total + 1).lgamma() - arb(count + 1).lgamma() - arb(total - count + 1).lgamma()
+            largest = (logs + success.log() * count + failure.log() * (total - count)).exp()
+        return bool(largest * tail_in_pairs(count, total, limit) * (1 + arb(ERROR)) <= exact_number(share))
+
+
+@lru_cache(maxsize=2**14)
+def anytime_limit_holds(count: int, total: int, limit: Fraction, share: Fraction) -> bool:
+    """Whether the capital against a probability of `limit`, and so of more, is 1/share after `count` of `total`.
+
+    The capital is the mean of (v/u)ᵐ((1−v)/(1−u))ⁿ⁻ᵐ over all v < u, by the law of arcsine, with m of n votes. As a
+    series of positive terms it is √(u(1−u)) · ₂F₁(1, n+1; m+3/2; u) / ((2m+1)·arcsin √u). Where it is 2 or more, it
+    increases with u.
+    """
+    if limit >= 1:
+        return True
+    if limit <= 0 or limit * total < count:
+        return False
+    with LOCK, ctx.workprec(128):
+        u = exact_number(limit)
+        series = u.hypgeom_2f1(1, total + 1, arb(count) + arb("1.5"))
+        capital = series * (u * (1 - u)).sqrt() / ((2 * count + 1) * u.sqrt().asin())
+        return bool(capital * exact_number(share) >= 1)
+
+
+LIMITS = {"clopper-pearson": limit_holds, "anytime": anytime_limit_holds}
+"""What proves a limit on a probability after some votes, by the name of the bound."""
+
+MAX_BITS = 2**24  # the most bits in the masses of all cells of a radius: some tens of milliseconds
+ListedCell: TypeAlias = tuple[int, int]  # clean and attacked mass over the common denominator
+
+
+def can_list(channels: Sequence[Channel], radius: Sequence[int]) -> bool:
+    """Whether the cells of a radius are few enough to be listed, and those of binomial counts."""
+    return listing_bits(channels)(radius) <= MAX_BITS
+
+
+def listing_bits(channels: Sequence[Channel]) -> Callable[[Sequence[int]], float]:
+    """How many bits the masses of all cells of a radius have; without end where cells are not of binomial counts."""
+    if not all(channel.free or channel.binary for channel in channels):
+        return lambda _: math.inf
+    seen = [(i, _denominator(each).bit_length()) for i, each in enumerate(channels) if not each.free]
+    return lambda radius: 2 * prod(radius[i] + 1 for i, _ in seen) * sum(bits * radius[i] for i, bits in seen)
+
+
+class CellListing:
+    """The cells of one radius in ascending ratio of attacked to clean mass."""
+
+    def __init__(self, channels: Sequence[Channel], radius: Sequence[int]) -> None:
+        cells: list[ListedCell] = [(1, 1)]
+        self._whole = 1
+        for channel, count in zip(channels, radius, strict=True):
+            if channel.free or count == 0:  # nothing can be seen there
+                continue
+            denominator = _denominator(channel)
+            sides = [_binomial(count, int(p * denominator), denominator) for p in channel.outcomes[1]]
+            cells = [(r * x, q * y) for r, q in cells for x, y in zip(*sides, strict=True)]
+            self._whole *= denominator**count
+        cells = [cell for cell in cells if cell != (0, 0)]
+        # Floats put them nearly in order; the comparisons that count are of whole numbers.
+        cells.sort(key=_rough_ratio)
+        cells.sort(key=cmp_to_key(_by_ratio))
+        self._cells = cells
+        self._clean = list(accumulate((r for r, _ in cells), initial=0))
+        self._attacked = list(accumulate((q for _, q in cells), initial=0))
+
+    def rho_lower(self, p: Fraction) -> Fraction:
+        """ρ_low(p): the least attacked mass of a test that holds clean mass p."""
+        # The first `low` cells do not hold p, one more does.
+        low = max(0, bisect_left(self._clean, p.numerator * self._whole, key=lambda mass: mass * p.denominator) - 1)
+        missing = p - Fraction(self._clean[low], self._whole)
+        clean, attacked = self._cells[low]
+        part = missing * Fraction(attacked, clean) if missing else Fraction(0)
+        return Fraction(self._attacked[low], self._whole) + part
+
+    def certifies(self, failure: float, other: float, limit: float = 0.5) -> bool:
+        """Whether a class with at least 1 − failure stays ahead of classes with at most `other` each.
+
+        With another limit than 1/2, that of a fallback, both bounds are one: what it bounds stays below the limit.
+        """
+        own, rival = (self.rho_lower(1 - Fraction(bound)) for bound in (failure, other))
+        return own > 1 - Fraction(limit) if failure == other else own + rival > 1
+
+
+def _denominator(channel: Channel) -> int:
+    return math.lcm(*(p.denominator for p in channel.outcomes[1]))
+
+
+def _binomial(count: int, top: int, bottom: int) -> list[int]:
+    """The masses of Bin(count, top/bottom), times bottom^count."""
+    return [comb(count, k) * top**k * (bottom - top) ** (count - k) for k in range(count + 1)]
+
+
+def _rough_ratio(cell: ListedCell) -> float:
+    clean, attacked = cell
+    if not clean or not attacked:
+        return -math.inf if clean else math.inf
+    return math.log(attacked) - math.log(clean)
+
+
+def _by_ratio(left: ListedCell, right: ListedCell) -> int:
+    ahead, behind = left[1] * right[0], right[1] * left[0]
+    return (ahead > behind) - (ahead < behind)

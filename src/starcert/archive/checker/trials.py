@@ -1,0 +1,70 @@
+"""Do the numbers of a file of tried attacks fit together? Nothing in it was sampled, and no classifier is asked here.
+
+Sizes follow from the number of the first breaking attack and the counts of attacks; an attack that breaks gives another
+class, and changes different sites that are there, as many as its size has; capacities and counts of attacks are such as
+the sites allow; and of any flips of bits the number of that attack follows from its sites.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from starcert.archive.checker.rows import Difference
+from starcert.archive.claims import TriedRow
+
+if TYPE_CHECKING:
+    from starcert.archive.exact_archive import ExactArchive
+
+MAX_TRIED = 2**62
+
+
+class TrialProofs:
+    """The proofs of what trying attacks has shown."""
+
+    def __init__(self, archive: ExactArchive) -> None:
+        self.result = archive.result
+
+    def tried(self, claim: TriedRow) -> Iterator[Difference]:
+        """What a row says that does not follow from the number of its first breaking attack."""
+        from starcert.archive.checker.attack_counts import rank_of  # noqa: PLC0415  (threats list attacks on objects)
+        from starcert.objects.threats import AnyFlips  # noqa: PLC0415  (as above)
+        from starcert.objects.threats.sets import SiteThreat  # noqa: PLC0415  (as above)
+
+        one, threat = self.result[claim.row], self.result.threat
+        for field, claimed, proved in (
+            ("certified_size", claim.certified, one.certified_size),
+            ("broken_size", claim.broken, one.broken_size),
+        ):
+            if claimed != proved:
+                yield field, claimed, proved
+        if one.first_attack is None:
+            return
+        limit, sites, ends = self.result.limits[one.object], one.first_attack.sites, self.result.ends[one.object]
+        first, size, n_sites = int(self.result.first[claim.row]), one.broken_size, self.result.n_sites[one.object]
+        if first >= limit:
+            yield "first", first, f"below {limit}"
+        if one.label == int(self.result.answers[claim.row]):
+            yield "answer_after", one.label, "another class"
+        if not sites or list(sites) != sorted(set(sites)) or sites[-1] >= n_sites:
+            yield "attack", list(sites), f"ascending sites below {n_sites}"
+        elif isinstance(threat, SiteThreat) and len(sites) != size:
+            yield "attack", list(sites), f"{size} sites"
+        elif isinstance(threat, AnyFlips) and not one.first_attack.values:
+            ranked = (0, *ends)[len(sites) - 1] + rank_of(sites, MAX_TRIED)
+            if ranked != first:
+                yield "first", first, ranked
+
+    def counts(self, number: int) -> Iterator[Difference]:
+        """What no object of these sites and capacities has: see `attack_counts`."""
+        from starcert.archive.checker.attack_counts import check_capacity, check_counts  # noqa: PLC0415  (as above)
+
+        result, ends, capacity = self.result, self.result.ends[number], self.result.capacities[number]
+        counts, n_sites = [later - earlier for earlier, later in pairwise((0, *ends))], result.n_sites[number]
+        for field, stated, must in (
+            ("capacity", capacity, check_capacity(result.axes, capacity, n_sites)),
+            ("attacks", counts, check_counts(result.threat, counts, result.axes, capacity, n_sites)),
+        ):
+            if must:
+                yield field, stated, must

@@ -1,0 +1,376 @@
+"""The evidence of certificates, and the side file that keeps it: plain arrays of whole numbers, nothing pickled.
+
+The file is an `.npz`. The evidence of all graphs lies one after the other in the same few arrays (`ARRAYS`); `heads`
+says how much of each belongs to a graph. Equal evidence makes equal bytes. Where graphs have several targets, each
+target has a place as if it were a graph; the sites of a graph are there once.
+
+It may be broken or hostile: no more of it is unpacked than the votes that the certificates count can take.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, zip_longest
+from typing import TYPE_CHECKING, BinaryIO, overload
+
+import numpy as np
+import numpy.typing as npt
+from numpy.lib import format as npy
+
+from starcert.archive.listed_attacks import LISTED, attack_parts, take_attacks
+from starcert.archive.untrusted import MAX_UNPACKED, MalformedError, PackedArrays
+from starcert.math.attacked_sites import MAX_EVIDENCE_SITES, NO_AXIS, AttackAxis, describe_attack, sites_by_pool
+from starcert.math.flips import FlipRecord
+from starcert.math.joint import NO_CLASS, OwnTally
+from starcert.math.listed import AttackList
+from starcert.objects.laws import axis_moves
+from starcert.objects.noise import Noise, axes_from, first_axes
+from starcert.system.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from starcert.claims.certificate import Verdicts
+
+ARRAYS = {
+    "graphs": "<i8",  # the numbers of the graphs that have evidence
+    "heads": "<i8",  # for each of them: HEAD
+    "axes": "<u2",  # the axis of every site, the first if it is on several; NO_AXIS: it is on none
+    "samples": "<i8",  # votes in each chunk
+    "against": "<i8",  # of these, votes against the class
+    "classes": "<u2",  # what each vote against the class was for
+    "bits": "|u1",  # flips, form 0: a bit for every site, as `FlipRecord` keeps them
+    "lengths": "<i8",  # form 1: how many sites flipped in each vote
+    "positions": "<u4",  # and which
+    "by_axis": "<u4",  # form 2: how many sites of each axis flipped in each vote
+    "own_sizes": "<i8",  # how many sites each attack with votes of its own has
+    "own_sites": "<u4",  # and which, with the rank of the new value: see `AttackAxis.attacked`
+    "own_chunks": "<i8",  # how many chunks of votes it has
+    "own_counts": "|u1",  # for each chunk the votes for each class
+    "own_numbers": "<u4",  # for each vote against the class, how many sites of each axis flipped
+}
+VALUED = {
+    "values": "|u1",  # the clean value of every site
+    "shown": "|u1",  # forms 0 and 1: the value that each flip shows
+}
+"""Further arrays of a file with graphs whose sites have more than two values. Files of other graphs have none."""
+
+JOINT = {"answers": "<u2"}  # of each vote what all targets but the first answered
+"""A further array of a file with all votes, whatever they are for, where the targets of a graph share their flips."""
+
+OWN_VOTES = 8, 64  # at least and at most in a chunk at an attacked graph: see `sampler.own_chunk`
+
+FORMS = ("bits", "positions", "by_axis")  # the array of `FlipRecord` that tells each form of flips
+SITES = ("axes", "values", *LISTED)  # the arrays that all targets of a graph share
+
+HEAD = ("label", "n_sites", "chunks", "votes", "form", "most", "attacks", "max_flips")
+"""Class, sites, chunks, votes against the class, form of the flips, own votes at most (−1: none), attacks with some,
+the most flips of a level that was looked at (−1: any)."""
+
+Attack = tuple[int, ...]
+Whole = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
+class GraphEvidence:
+    """What the verdicts on one graph are proved from, besides the counts of its votes."""
+
+    record: FlipRecord  # the votes against the class, and which sites flipped in each
+    sites: tuple[Whole, ...]  # the flat positions of the sites of each axis, in the order of `noise.axes`
+    most: int | None  # the most votes at attacked graphs that were allowed; None: none were requested
+    own: Mapping[Attack, Sequence[OwnTally]]  # the votes at attacked graphs, by attack, chunk by chunk
+    max_flips: int | None = None  # levels of more flips in all were not looked at; None: all were
+    values: Bytes | None = None  # the clean value of every site, where some have more than two
+    attacks: AttackList | None = None  # those of a threat, size after size; None: levels were looked at
+    # All votes, against no class: what the targets but the first answered, shape (votes, targets)
+    answers: npt.NDArray[np.uint16] | None = None
+
+    @classmethod
+    def of(cls, record: FlipRecord | None, verdicts: Verdicts | None) -> GraphEvidence | None:
+        """What verdicts rest on; None if there are none."""
+        if record is None or verdicts is None or verdicts.grounds is None:
+            return None
+        axes, most, own, max_flips, attacks = verdicts.grounds
+        values, valued = np.zeros(record.n_sites, dtype=np.uint8), [axis for axis in axes if axis.moves is not None]
+        for axis in valued:
+            values[axis.sites] = axis.values
+        sites = tuple(axis.sites for axis in axes)
+        return cls(record, sites, most, own, max_flips, values if valued else None, attacks)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many sites each axis has."""
+        return tuple(map(len, self.sites))
+
+    def axes(self, noise: Noise) -> tuple[AttackAxis, ...]:
+        """The axes of the noise on the graph."""
+        axes = zip(axes_from(noise, self._first_axes, self.values), self.sites, strict=True)
+        return tuple(axis._replace(sites=sites) for axis, sites in axes)  # once in memory, for all targets of a graph
+
+    @property
+    def _first_axes(self) -> npt.NDArray[np.uint16]:
+        """The number of the first axis of every site."""
+        axes = np.full(self.record.n_sites, NO_AXIS, dtype=np.uint16)
+        for axis in reversed(range(len(self.sites))):
+            axes[self.sites[axis]] = axis
+        return axes
+
+    def check(self, name: str, label: int, counts: Whole, noise: Noise) -> None:
+        """Refuses what does not fit the votes of the graph: its class, its counts, and the axes of the noise."""
+        record, n_classes, n_axes = self.record, len(counts), len(noise.axes)
+        if (record.samples > counts.sum()).any():  # so that their sum is one
+            raise InvalidParameterError(name, f"be of {counts.sum()} votes in all", record.samples.max())
+        seen = np.bincount(record.classes, minlength=n_classes)
+        if record.label != label or len(seen) > n_classes:
+            raise InvalidParameterError(name, f"be of votes against class {label} of {n_classes}", record)
+        seen[[label] if self.answers is None else []] = record.samples.sum() - len(record)
+        if not np.array_equal(seen, counts):
+            raise InvalidParameterError(name, f"be of the votes {counts.tolist()}", seen.tolist())
+        if len(self.sites) != n_axes:
+            raise InvalidParameterError(name, f"have the {n_axes} axes of the noise", len(self.sites))
+        axes = self._checked_axes(name, noise)
+        counted = np.array([len(sites) for sites in sites_by_pool(axes)])
+        if not record.complete and record.axis_sizes.tolist() != counted.tolist():
+            raise InvalidParameterError(name, f"count flips on axes of {counted} sites", record.axis_sizes.tolist())
+        attackable: set[int] = set()
+        for axis in axes if self.own else ():
+            attackable.update(axis.attacked(range(axis.n_choices)).tolist())
+        for attack, tallies in self.own.items():
+            sites = describe_attack(axes, attack)[0]
+            if not attackable.issuperset(attack) or any(left >= right for left, right in pairwise(attack)):
+                raise InvalidParameterError(name, "attack sites of the axes, in ascending order", attack)
+            if len(set(sites)) < len(sites):
+                raise InvalidParameterError(name, "attack each site once", attack)
+            for votes, numbers in tallies:
+                lost = int(votes.sum() - votes[label])
+                known = votes.shape == (n_classes,) and OWN_VOTES[0] <= votes.sum() <= OWN_VOTES[1]
+                if not known or numbers.shape != (lost, n_axes):
+                    must = "have {} to {} votes in each chunk at an attacked graph, with flip numbers".format(
+                        *OWN_VOTES
+                    )
+                    raise InvalidParameterError(name, must, votes.tolist())
+                if (numbers > counted).any():
+                    raise InvalidParameterError(name, f"count flips on axes of {counted} sites", numbers.max())
+
+    def _checked_axes(self, name: str, noise: Noise) -> tuple[AttackAxis, ...]:
+        """The axes, once clean values and those that flips show are known to be such as the laws have."""
+        record, valued = self.record, noise.is_valued
+        if (self.values is not None) != valued or (valued and record.complete) != (record.shown is not None):
+            raise InvalidParameterError(name, "say what sites show where they have more than two values", record)
+        moves = [axis for region in noise for axis in axis_moves(noise[region])]
+        for sites, axis in zip(self.sites, moves, strict=True):
+            if self.values is not None and axis.alphabet > 2 and not np.isin(self.values[sites], axis.starts).all():
+                raise InvalidParameterError(name, f"have the clean values {axis.starts} there", self.values[sites])
+        if record.shown is not None:
+            alphabets = np.array([*(axis.alphabet for axis in moves), 256])
+            most = alphabets[np.minimum(self._first_axes, len(moves))][record.flipped]
+            if (record.shown >= np.where(most > 2, most, 256)).any():
+                raise InvalidParameterError(name, "show values that their sites have", record.shown)
+        return self.axes(noise)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both would be written as the same numbers."""
+        if not isinstance(other, GraphEvidence):
+            return NotImplemented
+        pairs = zip_longest(_parts(self), _parts(other), fillvalue=("", ()))
+        return all(mine[0] == its[0] and np.array_equal(mine[1], its[1]) for mine, its in pairs)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def pack(evidence: Sequence[GraphEvidence | None], objects: Sequence[int] | None = None) -> bytes:
+    """The side file of graphs, or of targets; `objects` are then the numbers of their graphs."""
+    found = [graph for graph in evidence if graph is not None]
+    arrays = ARRAYS | (VALUED if any(graph.values is not None for graph in found) else {})
+    arrays |= LISTED if any(graph.attacks is not None for graph in found) else {}
+    arrays |= JOINT if any(graph.answers is not None for graph in found) else {}
+    parts: dict[str, list[npt.ArrayLike]] = {name: [] for name in arrays}
+    written: set[int] = set()
+    for number, graph in enumerate(evidence):
+        if graph is not None:
+            parts["graphs"].append([number])
+            of_object = number if objects is None else objects[number]
+            for name, part in _parts(graph):
+                if of_object not in written or name not in SITES:
+                    parts[name].append(part)
+            written.add(of_object)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as file:
+        for name, dtype in arrays.items():
+            content = io.BytesIO()
+            flat = [np.asarray(part).astype(dtype).reshape(-1) for part in parts[name]]
+            npy.write_array(content, np.concatenate([np.empty(0, dtype=dtype), *flat]), allow_pickle=False)
+            # The same bytes whenever and wherever they are written.
+            member = zipfile.ZipInfo(f"{name}.npy")
+            member.create_system, member.external_attr = 3, 0o644 << 16
+            file.writestr(member, content.getbuffer(), zipfile.ZIP_DEFLATED, 6)
+        size = sum(each.file_size for each in file.infolist())
+    if size > MAX_UNPACKED:
+        hint = "Write fewer graphs into one archive."
+        raise InvalidParameterError("evidence", f"take at most {MAX_UNPACKED:,} bytes in all", size, hint)
+    return packed.getvalue()
+
+
+def _parts(graph: GraphEvidence) -> list[tuple[str, npt.ArrayLike]]:
+    """The numbers of a graph and the arrays that they belong to."""
+    record = graph.record
+    arrays = record.to_arrays()
+    form = next(number for number, name in enumerate(FORMS) if name in arrays)
+    if (starts := arrays.pop("starts", None)) is not None:
+        arrays["lengths"] = np.diff(starts)
+    most, flips = (-1 if number is None else number for number in (graph.most, graph.max_flips))
+    head = (record.label, record.n_sites, len(record.samples), len(record), form, most, len(graph.own), flips)
+    parts: list[tuple[str, npt.ArrayLike]] = [("heads", head), ("axes", graph._first_axes)]
+    parts += [(name, array) for name, array in arrays.items() if name in ARRAYS or name in VALUED]
+    parts += [] if graph.values is None else [("values", graph.values)]
+    parts += [] if graph.attacks is None else attack_parts(graph.attacks)
+    parts += [] if graph.answers is None else [("answers", graph.answers)]
+    for attack, tallies in graph.own.items():
+        parts += [("own_sizes", [len(attack)]), ("own_sites", attack), ("own_chunks", [len(tallies)])]
+        for tally in tallies:
+            parts += [("own_counts", tally.counts), ("own_numbers", tally.numbers)]
+    return parts
+
+
+def unpack(
+    side: BinaryIO,
+    *,
+    counts: Sequence[Sequence[int]],
+    noise: Noise,
+    objects: Sequence[int] | None = None,
+    listed: Sequence[Sequence[int]] | None = None,
+    n_targets: Sequence[int] | None = None,
+) -> list[GraphEvidence | None]:
+    """What `pack` made, as far as the votes for each class can take it; `GraphEvidence.check` says whether it fits.
+
+    `listed` is how many attacks of each size a threat lists, for each object. With `n_targets`, those of each graph,
+    all votes are there.
+    """
+    wanted = ARRAYS | (VALUED if noise.is_valued else {}) | ({} if listed is None else LISTED)
+    wanted |= {} if n_targets is None else JOINT
+    arrays = PackedArrays(side, wanted)
+    n_graphs = len(counts)
+    numbers = arrays.take("graphs", min(arrays.left["graphs"], n_graphs)).tolist()
+    if arrays.left["graphs"] or any(left >= right for left, right in pairwise([-1, *numbers, n_graphs])):
+        raise MalformedError(f"'graphs' must be numbers of graphs below {n_graphs}, in ascending order.")
+    found: list[GraphEvidence | None] = [None] * n_graphs
+    by_object: dict[int, GraphEvidence] = {}
+    for number in numbers:
+        of_object = number if objects is None else objects[number]
+        try:
+            sizes = None if listed is None else listed[of_object]
+            same, joint = by_object.get(of_object), None if n_targets is None else n_targets[number]
+            graph = found[number] = _graph(arrays, noise, counts[number], same, sizes, joint)
+        except InvalidParameterError as error:
+            raise MalformedError(f"the evidence of graph {number} is malformed: {error}") from None
+        by_object.setdefault(of_object, graph)
+    arrays.check_empty()
+    return found
+
+
+def _graph(
+    unread: PackedArrays,
+    noise: Noise,
+    counts: Sequence[int],
+    same: GraphEvidence | None,
+    listed: Sequence[int] | None,
+    n_targets: int | None,
+) -> GraphEvidence:
+    """The evidence that comes next; sites and listed attacks are those of another target of the same graph, if any."""
+    n_axes, firsts = len(noise.axes), first_axes(noise)
+    head = dict(zip(HEAD, unread.take("heads", len(HEAD)).tolist(), strict=True))
+    label, n_sites, votes, form = head["label"], head["n_sites"], head["votes"], head["form"]
+    known = 0 <= n_sites <= MAX_EVIDENCE_SITES and form in range(len(FORMS))
+    if not known or min(head["most"], head["max_flips"]) < -1:
+        raise InvalidParameterError("heads", f"be {', '.join(HEAD)}", head)
+    total = sum(counts)
+    against = total - (counts[label] if 0 <= label < len(counts) else 0)
+    known = 0 <= label < len(counts) if n_targets is None else label == NO_CLASS
+    if not (known and votes == against and 0 <= head["chunks"] <= total):
+        raise InvalidParameterError("heads", f"be of the votes {list(counts)}", head)
+    sites, values = _sites(unread, noise, n_sites) if same is None else (same.sites, same.values)
+    if same is not None and n_sites != same.record.n_sites:
+        raise InvalidParameterError("heads", f"have the {same.record.n_sites} sites of the graph", n_sites)
+    attacks = None if same is None else same.attacks
+    if same is None and listed is not None:
+        attacks = take_attacks(unread, listed, n_sites)
+    arrays = {name: np.array(head[name]) for name in ("label", "n_sites")}
+    arrays |= {name: unread.take(name, head["chunks"]) for name in ("samples", "against")}
+    arrays["classes"] = unread.take("classes", votes)
+    if form == 0:
+        width = -(-n_sites // 8)
+        arrays["bits"] = unread.take("bits", votes * width).reshape(votes, width)
+    elif form == 1:
+        lengths = unread.take("lengths", votes)
+        if (lengths < 0).any() or (lengths > n_sites).any():
+            raise InvalidParameterError("lengths", f"be numbers of sites from 0 to {n_sites}", lengths)
+        arrays["starts"] = np.concatenate([[0], np.cumsum(lengths)])
+        arrays["positions"] = unread.take("positions", int(lengths.sum()))
+    else:
+        arrays["by_axis"] = unread.take("by_axis", votes * n_axes).reshape(votes, n_axes)
+        arrays["sizes"] = np.array([len(each) * (firsts[i] == i) for i, each in enumerate(sites)])
+    if values is not None and form < 2:
+        arrays["shown"] = unread.take("shown", FlipRecord.from_arrays(arrays).n_flips)
+    record = FlipRecord.from_arrays(arrays)
+    most, flips = (None if head[name] < 0 else head[name] for name in ("most", "max_flips"))
+    own = _own_votes(unread, head["attacks"], most or 0, label=label, n_classes=len(counts), n_axes=n_axes)
+    answers = None
+    if n_targets is not None:
+        answers = unread.take("answers", votes * (n_targets - 1)).reshape(votes, n_targets - 1)
+    return GraphEvidence(record, sites, most, own, flips, values, attacks, answers)
+
+
+def _sites(unread: PackedArrays, noise: Noise, n_sites: int) -> tuple[tuple[Whole, ...], Bytes | None]:
+    """The sites of each axis of a graph, and the clean values of all, where some have more than two."""
+    axes, n_axes, firsts = unread.take("axes", n_sites), len(noise.axes), first_axes(noise)
+    if ((axes >= n_axes) & (axes != NO_AXIS)).any():
+        raise InvalidParameterError("axes", f"be the numbers of {n_axes} axes", int(axes[axes != NO_AXIS].max()))
+    by_first = {first: np.flatnonzero(axes == first) for first in set(firsts)}
+    return tuple(by_first[first] for first in firsts), unread.take("values", n_sites) if noise.is_valued else None
+
+
+def _own_votes(
+    unread: PackedArrays, attacks: int, most: int, *, label: int, n_classes: int, n_axes: int
+) -> dict[Attack, _Tallies]:
+    """The votes at attacked graphs, at most `most` in all."""
+    least, left = OWN_VOTES[0], most
+    if not 0 <= attacks <= left // least:
+        raise InvalidParameterError("heads", f"have at most {left // least} attacks with votes of their own", attacks)
+    own: dict[Attack, _Tallies] = {}
+    for _ in range(attacks):
+        size, chunks = (int(unread.take(name, 1)[0]) for name in ("own_sizes", "own_chunks"))
+        attack = tuple(unread.take("own_sites", size).tolist())
+        if attack in own:
+            raise InvalidParameterError("own_sites", "name each attack once", attack)
+        if not 1 <= chunks <= left // least:
+            raise InvalidParameterError("own_chunks", f"be 1 or more, for at most {most} votes in all", chunks)
+        counts = unread.take("own_counts", chunks * n_classes).reshape(chunks, n_classes)
+        votes = counts.sum(axis=1, dtype=np.int64)
+        left, lost = left - int(votes.sum()), votes - counts[:, label]
+        if left < 0:
+            raise InvalidParameterError("own_counts", f"be at most {most} votes in all", most - left)
+        own[attack] = _Tallies(counts, unread.take("own_numbers", int(lost.sum()) * n_axes).reshape(-1, n_axes), lost)
+    return own
+
+
+class _Tallies(Sequence[OwnTally]):
+    """The votes at one attacked graph, chunk by chunk, in as little memory as the file has them in."""
+
+    def __init__(self, counts: Bytes, numbers: npt.NDArray[np.uint32], lost: Whole) -> None:
+        self._counts, self._numbers, self._ends = counts, numbers, np.cumsum(lost, dtype=np.uint32)
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    @overload
+    def __getitem__(self, index: int) -> OwnTally: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[OwnTally]: ...
+    def __getitem__(self, index: int | slice) -> OwnTally | Sequence[OwnTally]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        row = range(len(self))[index]
+        numbers = self._numbers[int(self._ends[row - 1]) if row else 0 : int(self._ends[row])]
+        return OwnTally(self._counts[row].astype(np.int64), numbers.astype(np.int64))

@@ -1,0 +1,135 @@
+"""What takes the objects of a file, or its classifier: attacks are listed anew, and answers are asked for again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import chain, groupby, starmap
+from os import PathLike, fspath
+
+import numpy as np
+
+from starcert.archive.exact_archive import ExactArchive
+from starcert.archive.joint_votes import numbered_attacks
+from starcert.archive.record import Archive
+from starcert.archive.threat_texts import StatedThreat
+from starcert.archive.verification import Mismatch, Verification, verify
+from starcert.claims.collective import JointQuestion
+from starcert.claims.question import OrderedAttacks, Question
+from starcert.classifiers.base import Classifier
+from starcert.methods.estimator import GraphLike
+from starcert.methods.exact_certificates import describe
+from starcert.methods.exhaustive import ExactClassifier
+from starcert.methods.recounting import recount as ask_again
+from starcert.methods.trying import NEVER, Tried, attacks_at_once
+from starcert.objects import Sites
+from starcert.objects.binding import Problem
+from starcert.objects.threats import Threat, read_threat
+from starcert.system.errors import ArchiveError, InvalidParameterError, whole_number
+from starcert.system.output import progress_bar
+from starcert.voting.plans import Job
+
+
+def listed_otherwise(archive: Archive, sites: Problem | Sequence[Sites]) -> Iterator[Mismatch]:
+    """What differs between the attacks of a file and those that its threat lists on the objects."""
+    given, objects = list(sites.sites if isinstance(sites, Problem) else sites), archive.votes.objects.tolist()
+    if len(given) != max(objects) + 1:
+        raise InvalidParameterError("sites", f"have one entry for each of {max(objects) + 1} objects", len(given))
+    for number, (asked, each) in enumerate(zip(archive.asked or (), given, strict=False)):
+        anew = Question.of(asked.threat, each, archive.noise)
+        if not _same(asked, anew) or asked.levels != anew.levels:
+            row = objects.index(number)
+            yield Mismatch(row, archive.names[row], "listed", asked.counts, anew.counts)
+    together = () if archive.collective is None else archive.collective.votes.questions
+    for number, (here, each) in enumerate(zip(together, given, strict=False)):
+        again = JointQuestion.of(Question.of(here.asked.threat, each, archive.noise), each, archive.noise)
+        lists = numbered_attacks(again.sites, again.axes, again.asked.attacks)
+        if not _same(here.asked, replace(again.asked, attacks=lists)) or len(here.sites) != len(again.sites):
+            row = objects.index(number)
+            yield Mismatch(row, archive.names[row], "listed under 'collective'", here.asked.counts, "others")
+
+
+def _same(one: Question, other: Question) -> bool:
+    """Whether two questions list the same attacks."""
+    pairs = zip(chain(*one.attacks), chain(*other.attacks), strict=False)
+    return one.counts == other.counts and all(starmap(np.array_equal, pairs))
+
+
+def recount(
+    path: str | PathLike[str],
+    *,
+    classifier: Classifier | ExactClassifier,
+    objects: Sequence[GraphLike] | Problem,
+    threat: Threat | str | None = None,
+    sample: int = 1000,
+    seed: int = 0,
+    progress: bool | None = False,
+) -> Verification:
+    """Checks a file of tried attacks, and tries all attacks that break again, and a sample of the others.
+
+    Args:
+        path: the file.
+        classifier: the classifier, or the `ExactClassifier` with its noise and regions.
+        objects: the clean objects, in the order of the file.
+        threat: the threat, where it cannot be read from the file.
+        sample: how many attacks that break nothing are tried again, beside all that break.
+        seed: of the choice of these.
+        progress: whether to draw a progress bar; None: on a terminal only.
+    """
+    found = verify(path)
+    archive = found.archive
+    if not isinstance(archive, ExactArchive):
+        raise ArchiveError(fspath(path), "holds no results of trying every attack: nothing can be tried again.")
+    exact = classifier if isinstance(classifier, ExactClassifier) else ExactClassifier(classifier)
+    asked = archive.result.threat if threat is None else read_threat(threat)
+    if isinstance(asked, StatedThreat):
+        raise InvalidParameterError("threat", "be given, as the file has but its text", str(asked))
+    more, recounted = list[Mismatch](), 0
+    job = Job.of(exact.base, exact.problem(objects), 0)
+    if len(job.sites) != len(archive.result.ends):
+        raise InvalidParameterError("objects", f"be the {len(archive.result.ends)} of the file", len(job.sites))
+    chosen = _chosen(archive, whole_number("sample", sample, 0), np.random.default_rng(seed))
+    with progress_bar("recounting", sum(map(len, chosen)), shown=progress) as advance:
+        for number, numbers in enumerate(chosen):
+            more += _recounted(archive, job, number, OrderedAttacks(asked, job.sites[number], job.noise), numbers)
+            recounted += len(numbers)
+            advance(len(numbers))
+    return Verification(found.path, archive, (*found.mismatches, *more), recounted=recounted)
+
+
+def _chosen(archive: ExactArchive, sample: int, rng: np.random.Generator) -> list[list[int]]:
+    """The numbers of the attacks to try again, by object: none at all, all that break, and a sample of all tried."""
+    result = archive.result
+    tried = np.array(result.tried, dtype=np.float64)
+    share = rng.multinomial(sample, tried / tried.sum()).tolist() if tried.sum() else [0] * len(tried)
+    found = []
+    for number, (most, wanted) in enumerate(zip(result.tried, share, strict=True)):
+        broken = set(result.first[result.objects == number].tolist()) - {NEVER}
+        others = rng.integers(most, size=wanted).tolist() if most else []
+        found.append(sorted({NEVER, *broken, *others}))
+    return found
+
+
+def _recounted(
+    archive: ExactArchive, job: Job, number: int, attacks: OrderedAttacks, numbers: Sequence[int]
+) -> Iterator[Mismatch]:
+    """What the threat and the classifier say differently about one object."""
+    result = archive.result
+    rows = np.flatnonzero(result.objects == number).tolist()
+    name = archive.names[rows[0]] if rows else ""
+    if attacks.ends != result.ends[number] or len(rows) != job.n_targets(number):
+        yield Mismatch(number, name, "attacks", list(result.ends[number]), list(attacks.ends))
+        return
+    for row in rows:
+        if (attack := result.attacks[row]) is not None:
+            first = int(result.first[row])
+            there = describe(attacks.run(first, first + 1), job.sites[number])
+            if there != (attack.sites, attack.values):
+                yield Mismatch(number, archive.names[row], "attack", list(attack.sites), list(there[0]))
+    tried = Tried(result.labels[rows].tolist(), result.first[rows].tolist(), result.answers[rows].tolist())
+    step = attacks_at_once(job, number)
+    for _, part in groupby(enumerate(numbers), key=lambda each: each[0] // step):
+        some = [each for _, each in part]
+        for one in ask_again(job, number, attacks, tried, some):
+            what = "class" if one.attack == NEVER else f"answer under attack {one.attack}"
+            yield Mismatch(number, archive.names[rows[one.target]], what, one.expected, one.found)

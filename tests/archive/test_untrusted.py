@@ -1,0 +1,76 @@
+"""Files that are not trusted: each thing that is wrong with one is a sentence, and nothing is waited for."""
+
+import os
+
+import pytest
+
+from starcert import archive as archives
+from starcert.archive.untrusted import MAX_DEPTH, Field, MalformedError, read_untrusted
+from starcert.system.errors import ArchiveError
+
+READERS = [read_untrusted, archives.read, archives.verify]
+
+
+@pytest.mark.parametrize("read", READERS, ids=lambda read: read.__name__)
+@pytest.mark.parametrize("what", ["pipe", "link to a pipe", "folder", "/dev/zero", "missing", "a\0b", "\ud800"])
+def test_what_is_not_a_plain_file_is_refused_at_once(tmp_path, read, what):
+    path = tmp_path / what
+    if "pipe" in what:
+        os.mkfifo(tmp_path / "a")
+        path = tmp_path / "a"
+    if "link" in what:
+        path = tmp_path / "link"
+        path.symlink_to(tmp_path / "a")
+    if what == "folder":
+        path.mkdir()
+    with pytest.raises(ArchiveError, match=r"cannot be read \(.*\)\. Give a ") as caught:
+        read(path)
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1), "nested too deeply: more than 100 lists and objects"),
+        (b'{"a":' * 100_000, "nested too deeply"),
+        (b'{"a": Infinity}', "must hold finite numbers. Got Infinity"),
+        (b'{"a": NaN}', "must hold finite numbers. Got NaN"),
+        (b'{"a": 1e999}', "must hold finite numbers. Got 1e999"),
+        (b'{"a": 1, "b": 2, "a": 3}', "'a' stands twice"),
+        (b'{"a": ' + b"9" * 5_000 + b"}", "not complete JSON"),
+        (b'{"a": "\xff"}', "is not UTF-8 text (invalid start byte at byte 7)."),
+        (b"{", "not complete JSON"),
+        (b"", "not complete JSON"),
+    ],
+)
+def test_json_that_would_fail_later_is_refused_in_one_sentence(tmp_path, content, said):
+    path = tmp_path / "method.json"
+    path.write_bytes(content)
+    with pytest.raises(ArchiveError) as caught:
+        read_untrusted(path, "Write it again.")
+    assert said in str(caught.value)
+    assert str(caught.value).endswith("Write it again.")
+    assert str(caught.value).isprintable()
+
+
+def test_a_file_is_refused_by_its_size_before_it_is_read(tmp_path, monkeypatch):
+    path = tmp_path / "method.json"
+    with path.open("wb") as file:
+        file.truncate(2**29 + 1)
+    with pytest.raises(ArchiveError, match="it has 536,870,913 bytes; more than 536,870,912 are not read"):
+        read_untrusted(path)
+
+
+def test_halves_of_surrogate_pairs_are_read_and_refused_where_text_is_written(tmp_path):
+    path = tmp_path / "method.json"
+    path.write_text(r'{"name": "\ud83d\ude00 \ud800", "whole": "\ud83d\ude00", "\udfff": 1}')
+    top = read_untrusted(path)
+    inside = top.mapping()
+    assert Field(inside["name"], "name").text() == "😀 \ud800"
+    assert Field(inside["whole"], "whole").writable() == "😀"
+    with pytest.raises(MalformedError, match="'name' must hold no half of a surrogate pair"):
+        Field(inside["name"], "name").writable()
+    with pytest.raises(MalformedError, match=r"'\\udfff' does not belong there"):
+        top.members("name", "whole")
+    (tmp_path / "link.json").symlink_to(path)
+    assert read_untrusted(tmp_path / "link.json") == top
