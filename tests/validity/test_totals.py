@@ -180,6 +180,31 @@ def test_an_archive_that_claims_all_levels_beside_a_listed_threat_is_refuted(tmp
     assert [each.field for each in verify(path).mismatches] == ["beyond"]
 
 
+def test_radii_beside_a_listed_threat_come_from_counts_alone(tmp_path):
+    """Evidence about listed attacks has spent its share of alpha on them: it proves no level besides."""
+    smoothed, path = sc.SmoothedClassifier(classifier(np.array([0] + [2] * 7)), NOISES["flips"]), tmp_path / "kept.json"
+    how = {"samples": 250, "seed": 1, "evidence": sc.Evidence(own_samples=0)}
+    (alone,), found = (smoothed.certify(GRAPHS[:1], threat=threat, **how) for threat in (None, "additions:1"))
+    assert (alone.frontier.radii, found[0].frontier.radii, found[0].certified_size) == (((3,),), ((0,),), 1)
+    write(path, Archive.from_result(found))
+    for radius in (1, 3):
+        content = json.loads(path.read_text())
+        content["graphs"][0]["claims"] |= {"frontier": [[radius]], "beyond": [[radius + 1]][: 3 - radius]}
+        (tmp_path / "kept.json").write_text(json.dumps(content))
+        assert "frontier" in {each.field for each in verify(path).mismatches}
+
+
+def test_no_more_flips_are_claimed_than_there_are_sites(tmp_path):
+    """There is no level of so many flips: that none of them is uncertified proves nothing."""
+    smoothed, path = sc.SmoothedClassifier(classifier(np.zeros(8, dtype=int)), NOISES["flips"]), tmp_path / "kept.json"
+    write(path, Archive.from_result(smoothed.certify(GRAPHS[:1], samples=2_000, seed=1, evidence=sc.Evidence(0))))
+    content = json.loads(path.read_text())
+    assert content["graphs"][0]["claims"]["any_flips"] == 3
+    content["graphs"][0]["claims"]["any_flips"] = 4
+    path.write_text(json.dumps(content))
+    assert [each.field for each in verify(path).mismatches] == ["any_flips"]
+
+
 def test_totals_that_say_too_much_are_found_by_verify(tmp_path, monkeypatch):
     smoothed, path = sc.SmoothedClassifier(classifier(np.zeros(8, dtype=int)), NOISES["sparse"]), tmp_path / "kept.json"
     for threat, total in ((None, "any_flips"), ("deletions:1 | additions:1", "certified_size")):
