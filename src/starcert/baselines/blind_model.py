@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.baselines.columns import CONSTANT, Answer, Labels, WholeView, estimators, fit_constant, fit_rows
+from starcert.baselines.columns import CONSTANT, Labels, WholeView, estimators, fit_constant, fit_rows
 from starcert.baselines.nodes import NodeCandidate, NodeView, candidates_for
 from starcert.classifiers.functions import nodes_of
 from starcert.datasets.dataset import Dataset, stratified_folds
@@ -50,6 +50,16 @@ class Candidate:
 
     description: str
     cross_validated: float
+
+
+class Fitted(NamedTuple):
+    """A candidate that has learned: the classes of training objects by their places, and of any objects."""
+
+    on: Callable[[Labels], Labels]
+    of: Callable[[Sequence[CleanObject]], Labels]
+
+
+Fit = Callable[[Labels], Fitted]  # learns from the training objects at these places
 
 
 @dataclass(frozen=True)
@@ -151,13 +161,18 @@ def blind(
     bar = partial(progress_bar, title, shown=shown)
     # Many threads on little data wait for each other; where other processes have the cores, six times as long.
     with threadpoolctl.threadpool_limits(None if threads_are_chosen() else 1), warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", sklearn.exceptions.ConvergenceWarning
-        )  # cross-validation decides how good it is all the same
-        return _of_nodes(data, fold, nodes, seed, bar) if data.of_nodes else _of_wholes(data, fold, seed, bar)
+        # Cross-validation decides how good it is all the same.
+        warnings.simplefilter("ignore", sklearn.exceptions.ConvergenceWarning)
+        truth, fits = _of_nodes(data, fold, nodes) if data.of_nodes else _of_wholes(data, fold, seed, bar)
+        folds = _folds(truth, seed)
+        with bar(len(folds) * len(fits) + 1) as advance:
+            best, tried = _cross_validated(fits, folds, truth, advance)
+            fitted = fits[best.description](np.arange(len(truth)))
+    return BlindModel(best.description, best.cross_validated, tried, fitted.of)
 
 
-def _of_wholes(data: Dataset, fold: Blindfold, seed: int, bar: Bar) -> BlindModel:
+def _of_wholes(data: Dataset, fold: Blindfold, seed: int, bar: Bar) -> tuple[Labels, dict[str, Fit]]:
+    """The classes of the objects that have one, and what can learn from them, simple ones first."""
     data = data.labelled
     if not len(data):
         raise InvalidParameterError("train", "have objects with classes", data)
@@ -167,26 +182,22 @@ def _of_wholes(data: Dataset, fold: Blindfold, seed: int, bar: Bar) -> BlindMode
             seen.append(fold.show(each))
             advance(1)
     view = WholeView.of(seen)
-    makers: dict[str, Callable[[npt.NDArray[Any], Labels], Answer]] = {CONSTANT: lambda rows, some: fit_constant(some)}
-    if len(view.kept):
-        about = view.description
-        makers |= {f"{name} on {about}": partial(fit_rows, make) for name, make in estimators(seed).items()}
 
-    def answers(maker: Callable[[npt.NDArray[Any], Labels], Answer], taught: Labels, tested: Labels) -> Labels:
-        return maker(view.rows[taught], truth[taught])(view.rows[tested])
+    def fit(make: Callable[[], Any] | None, taught: Labels) -> Fitted:
+        answers = fit_rows(make, view.rows[taught], truth[taught])
+        return Fitted(
+            on=lambda places: answers(view.rows[places]),
+            of=lambda objects: answers(view.show([fold.show(each) for each in objects])),
+        )
 
-    folds = _folds(truth, seed)
-    with bar(len(folds) * len(makers) + 1) as advance:
-        named = {name: partial(answers, maker) for name, maker in makers.items()}
-        best, tried = _cross_validated(named, folds, truth, advance)
-        fitted = makers[best.description](view.rows, truth)
-    return BlindModel(
-        *(best.description, best.cross_validated, tried),
-        lambda objects: fitted(view.show([fold.show(each) for each in objects])),
-    )
+    fits: dict[str, Fit] = {CONSTANT: partial(fit, None)}
+    if about := view.description:
+        fits |= {f"{name} on {about}": partial(fit, make) for name, make in estimators(seed).items()}
+    return truth, fits
 
 
-def _of_nodes(data: Dataset, fold: Blindfold, nodes: npt.ArrayLike | str | None, seed: int, bar: Bar) -> BlindModel:
+def _of_nodes(data: Dataset, fold: Blindfold, nodes: npt.ArrayLike | str | None) -> tuple[Labels, dict[str, Fit]]:
+    """The classes of the nodes to learn from, and what can learn from them, simple ones first."""
     graph = data.graph
     if nodes is None and TRAIN_MASK not in graph.node_data:
         hint = f"Give their indices, or the node data {TRAIN_MASK}."
@@ -196,39 +207,23 @@ def _of_nodes(data: Dataset, fold: Blindfold, nodes: npt.ArrayLike | str | None,
     if not len(chosen):
         raise InvalidParameterError("nodes", "have nodes whose class is known", nodes)
     truth = np.array(data.labels[chosen], dtype=np.int64)
-    seen = fold.show(graph)
-    views, candidates = dict[int, NodeView](), {each.description: each for each in candidates_for(seen)}
+    seen, views = fold.show(graph), dict[int, NodeView]()
 
-    def view_of(candidate: NodeCandidate) -> NodeView:
+    def constant(taught: Labels) -> Fitted:
+        always = fit_constant(truth[taught])
+        return Fitted(always, lambda graphs: always(range(sum(fold.show(each).n_parts for each in graphs))))
+
+    def fit(candidate: NodeCandidate, taught: Labels) -> Fitted:
         if (key := id(candidate.scaling)) not in views:
             views[key] = candidate.view(seen)
-        return views[key]
+        fitted = candidate.fit(views[key], chosen[taught], truth[taught])
+        return Fitted(
+            on=lambda places: fitted.answers(views[key])[chosen[places]],
+            of=lambda graphs: np.concatenate([fitted.answers(candidate.view(fold.show(each))) for each in graphs]),
+        )
 
-    def answers(candidate: NodeCandidate, taught: Labels, tested: Labels) -> Labels:
-        view = view_of(candidate)
-        return candidate.fit(view, chosen[taught], truth[taught]).answers(view)[chosen[tested]]
-
-    def constant(taught: Labels, tested: Labels) -> Labels:
-        return fit_constant(truth[taught])(tested)
-
-    named = {CONSTANT: constant} | {name: partial(answers, each) for name, each in candidates.items()}
-    folds = _folds(truth, seed)
-    with bar(len(folds) * len(named) + 1) as advance:
-        best, tried = _cross_validated(named, folds, truth, advance)
-        if best.description == CONSTANT:
-            always = fit_constant(truth)
-
-            def same(graphs: Sequence[CleanObject]) -> Labels:
-                return always(range(sum(fold.show(each).n_parts for each in graphs)))
-
-            return BlindModel(CONSTANT, best.cross_validated, tried, same)
-        winner = candidates[best.description]
-        fitted = winner.fit(view_of(winner), chosen, truth)
-
-    def predict(graphs: Sequence[CleanObject]) -> Labels:
-        return np.concatenate([fitted.answers(winner.view(fold.show(each))) for each in graphs])
-
-    return BlindModel(best.description, best.cross_validated, tried, predict)
+    fits: dict[str, Fit] = {CONSTANT: constant}
+    return truth, fits | {each.description: partial(fit, each) for each in candidates_for(seen)}
 
 
 def _folds(truth: Labels, seed: int) -> Folds:
@@ -243,13 +238,13 @@ def _folds(truth: Labels, seed: int) -> Folds:
 
 
 def _cross_validated(
-    answers: Mapping[str, Callable[[Labels, Labels], Labels]], folds: Folds, truth: Labels, advance: Advance
+    fits: Mapping[str, Fit], folds: Folds, truth: Labels, advance: Advance
 ) -> tuple[Candidate, tuple[Candidate, ...]]:
     """The best candidate and all of them, with the share of right answers on folds that were not learned from."""
-    right = dict.fromkeys(answers, 0)
+    right = dict.fromkeys(fits, 0)
     for taught, tested in folds:  # every fold takes about as long, but not every candidate
-        for name, answer in answers.items():
-            right[name] += int((answer(taught, tested) == truth[tested]).sum())
+        for name, fit in fits.items():
+            right[name] += int((fit(taught).on(tested) == truth[tested]).sum())
             advance(1)
     n_tested = max(1, sum(len(tested) for _, tested in folds))
     tried = tuple(Candidate(name, n_right / n_tested) for name, n_right in right.items())

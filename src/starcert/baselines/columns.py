@@ -21,7 +21,6 @@ from starcert.objects.kinds import Untouched
 
 Matrix = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
-Answer = Callable[[Matrix], Labels]
 CONSTANT = "the most frequent class"
 NUMBERED = re.compile(r" \d+$")  # the end of the name of one of many values
 MAX_CATEGORIES = 64  # the most frequent ones have a column
@@ -175,9 +174,9 @@ def fit_constant(labels: Labels) -> Callable[[Sized], Labels]:
     return lambda asked: np.full(len(asked), constant)
 
 
-def fit_rows(make: Callable[[], Any], rows: Matrix, labels: Labels) -> Answer:
-    """The answers of an estimator that is fitted to these rows; a constant where they have one class."""
-    if len(np.unique(labels)) == 1:
+def fit_rows(make: Callable[[], Any] | None, rows: Matrix, labels: Labels) -> Callable[[Matrix], Labels]:
+    """The answers of an estimator fitted to these rows; a constant without one, or where they have one class."""
+    if make is None or len(np.unique(labels)) == 1:
         return fit_constant(labels)
     estimator = make().fit(rows, labels)
     return lambda others: np.asarray(estimator.predict(others), dtype=np.int64).reshape(len(others))
