@@ -15,7 +15,6 @@ from starcert.classifiers.base import Classifier, Scores
 from starcert.classifiers.functions import ROUNDING, CallableClassifier, checked_range, rows_of
 from starcert.classifiers.identity import identity
 from starcert.classifiers.kernels import GraphKernel
-from starcert.classifiers.kernels.kernel import DEGREE
 from starcert.classifiers.kernels.svm import KernelSVM
 from starcert.classifiers.values import ValueRange
 from starcert.sampling.batch import NoisyGraphs, NoisyVectors
@@ -267,7 +266,7 @@ def _fitted(estimator: KernelSVM) -> tuple[type, dict[str, Any], npt.NDArray[Any
     """All that decides the answers of a graph kernel."""
     kernel, svc = estimator.kernel_, estimator.svc_
     parameters = kernel.get_params()
-    if "node_labels" in parameters or estimator.node_labels or estimator.node_labels_ not in (None, DEGREE):
-        parameters["node_labels"] = estimator.node_labels_
+    if "node_labels" in parameters:
+        parameters["node_labels"] = kernel.labels_used
     machine = svc.support_, svc.dual_coef_, svc.intercept_
     return type(kernel), parameters, np.asarray(estimator.classes_), machine, estimator.training_digest_

@@ -30,7 +30,7 @@ def test_the_papers_three_separate_the_papers_graphs(make):
 def test_conventions_of_scikit_learn():
     kernel = kernels.ShortestPath()
     model = KernelSVM(kernel, C=2.0)
-    assert model.get_params(deep=False) == {"kernel": kernel, "node_labels": None, "C": 2.0}
+    assert model.get_params(deep=False) == {"kernel": kernel, "C": 2.0}
     assert model.get_params()["kernel__normalize"] is False
     assert model.fit(GRAPHS, CLASSES) is model
     assert model.kernel is kernel
@@ -88,8 +88,13 @@ def test_node_labels_from_node_data():
         return sc.Graph(3, [(0, 1), (1, 2)], node_data={"element": ["C", element, "C"], "charge": np.array([0, 1, 0])})
 
     graphs = [molecule("N"), molecule("O")] * 3
-    assert KernelSVM(node_labels="element").fit(graphs, [0, 1] * 3).predict([molecule("O")]).tolist() == [1]
-    assert KernelSVM(node_labels="charge").fit(graphs, [0, 1] * 3).svc_.n_support_.sum() > 0
+    by_element, by_charge = (KernelSVM(kernels.VertexHistogram(node_labels=name)) for name in ("element", "charge"))
+    assert by_element.fit(graphs, [0, 1] * 3).predict([molecule("O")]).tolist() == [1]
+    assert by_charge.fit(graphs, [0, 1] * 3).svc_.n_support_.sum() > 0
+
+
+def labelled(name):
+    return {"kernel": kernels.VertexHistogram(node_labels=name)}
 
 
 @pytest.mark.parametrize(
@@ -100,22 +105,10 @@ def test_node_labels_from_node_data():
         (GRAPHS[0], [0], {}, "'X' must be a list of starcert Graphs"),
         ([GRAPHS[0].to_networkx()] * 2, [0, 1], {}, r"'X\[0\]' must be a starcert Graph"),
         ([GRAPHS[0], sc.Graph(0, [])], [0, 1], {}, r"'X\[1\]' must have at least one node"),
-        (
-            [GRAPHS[0], sc.Graph(0, [])],
-            [0, 1],
-            {"kernel": kernels.ShortestPath()},
-            r"'X\[1\]' must have at least one node",
-        ),
         (GRAPHS, CLASSES, {"kernel": "graphlet"}, "'kernel' must be a kernel of starcert, or None"),
-        (
-            GRAPHS,
-            CLASSES,
-            {"kernel": kernels.ShortestPath(), "node_labels": "x"},
-            r"'node_labels' must be None .*ShortestPath\(node_labels='x'\)",
-        ),
-        (GRAPHS, CLASSES, {"node_labels": "element"}, "'node_labels' must be 'degree' or .* Got 'element' .* has none"),
-        (GRAPHS, CLASSES, {"node_labels": 3}, "'node_labels' must be 'degree' or"),
-        ([sc.Graph(1, [], node_data={"x": [[1]]})] * 2, [0, 1], {"node_labels": "x"}, "one hashable label"),
+        (GRAPHS, CLASSES, labelled("element"), "'node_labels' must be 'degree' or .* Got 'element' .* has none"),
+        (GRAPHS, CLASSES, labelled(3), "'node_labels' must be 'degree' or"),
+        ([sc.Graph(1, [], node_data={"x": [[1]]})] * 2, [0, 1], labelled("x"), "one hashable label"),
     ],
 )
 def test_wrong_input_is_named(graphs, classes, parameters, message):
@@ -140,14 +133,12 @@ def test_node_labels_follow_the_data(name, kernel):
     graphs, classes = lettered(name, {"C": 6, "O": 8}), [8, 6] * 3
     model = quiet_fit(KernelSVM(kernel), graphs, classes)
     assert model.predict(graphs).tolist() == classes
-    assert model.node_labels_ == name
-    assert repr(model).endswith(f" on node labels '{name}'")
+    assert repr(model.kernel_).endswith(f" on node labels '{name}'")
     assert f"node_labels='{name}'" in sc.classifiers.from_sklearn(model).description
     # Degrees take their place where a graph has no such labels, or rows of numbers.
     for other in (sc.Graph(3, []), sc.Graph(3, [], node_data={name: np.eye(3)})):
         model = quiet_fit(KernelSVM(kernel), [*graphs, other], [*classes, 8])
-        assert model.node_labels_ == "degree"
-        assert repr(model).endswith(" on node labels 'degree'")
+        assert repr(model.kernel_).endswith(" on node labels 'degree'")
 
 
 def test_the_papers_machines_see_degrees_whatever_the_data_hold():
@@ -156,7 +147,7 @@ def test_the_papers_machines_see_degrees_whatever_the_data_hold():
     for make in (sc.models.vertex_histogram_svm, sc.models.graphlet_svm, sc.models.nspd_svm):
         ours, theirs = make().fit(graphs, classes), make().fit(plain, classes)
         np.testing.assert_array_equal(ours.matrix(graphs), theirs.matrix(plain))
-        assert ours.node_labels_ in ("degree", None)
+        assert ours.kernel_.labels_used in ("degree", None)
     assert "node_labels='degree'" in sc.classifiers.from_sklearn(sc.models.nspd_svm().fit(graphs, classes)).description
 
 

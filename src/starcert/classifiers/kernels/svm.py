@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from starcert.classifiers.kernels import GraphKernel, Graphlets, NeighbourhoodPairs, VertexHistogram
-from starcert.classifiers.kernels.kernel import DATA, DEGREE, checked_graphs
+from starcert.classifiers.kernels.kernel import DEGREE, checked_graphs
 from starcert.objects import Graph
 from starcert.objects.content import digest
 from starcert.system.errors import InvalidParameterError
@@ -24,15 +24,11 @@ class KernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Args:
         kernel: one of `starcert.kernels`, not fitted; it is cloned. None: the vertex histogram.
-        node_labels: what the vertex histogram of None sees as the label of a node: "degree", or the name of an
-            attribute in the node data. None: as the training graphs have it, the node data `label` (TU data sets) or
-            `atomic_number` (molecules), and else degrees. A given kernel has node labels of its own.
         C: the machine's penalty, as in `sklearn.svm.SVC`.
 
     Attributes:
         classes_: the classes, sorted.
         kernel_: the fitted kernel.
-        node_labels_: what the label of a node is.
         features_: the features of the training graphs.
         svc_: the fitted `SVC`, on the precomputed kernel.
         training_digest_: a digest of the training graphs.
@@ -44,20 +40,16 @@ class KernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ['ring']
     """
 
-    def __init__(
-        self,
-        kernel: GraphKernel | None = None,
-        *,
-        node_labels: str | None = None,
-        C: float = 1.0,  # noqa: N803
-    ) -> None:
+    def __init__(self, kernel: GraphKernel | None = None, *, C: float = 1.0) -> None:  # noqa: N803
         self.kernel = kernel
-        self.node_labels = node_labels
         self.C = C
 
     def fit(self, X: Sequence[Graph], y: npt.ArrayLike) -> Self:  # noqa: N803  (scikit-learn's names)
         """Fit the kernel on the graphs X, and the machine on it and the classes y."""
-        kernel = self._fresh_kernel()
+        if not isinstance(self.kernel, GraphKernel | None):
+            hint = "Use a class of starcert.kernels, for example starcert.kernels.ShortestPath()."
+            raise InvalidParameterError("kernel", "be a kernel of starcert, or None", self.kernel, hint)
+        kernel: GraphKernel = VertexHistogram() if self.kernel is None else clone(self.kernel)
         graphs = checked_graphs(X)
         classes = column_or_1d(np.asarray(y))
         check_classification_targets(classes)
@@ -66,24 +58,12 @@ class KernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if len(np.unique(classes)) < 2:
             raise InvalidParameterError("y", "hold two classes at least", np.unique(classes).tolist())
         self.features_ = kernel.fit_transform(graphs)
-        self.node_labels_ = kernel.labels_used
         matrix = (self.features_ @ self.features_.T).toarray()
         self.kernel_ = kernel
         self.svc_ = SVC(kernel="precomputed", C=self.C).fit(matrix, classes)
         self.classes_ = self.svc_.classes_
         self.training_digest_ = digest([graph.key for graph in graphs])
         return self
-
-    def _fresh_kernel(self) -> GraphKernel:
-        if self.kernel is None:
-            return VertexHistogram(node_labels=DATA if self.node_labels is None else self.node_labels)
-        if not isinstance(self.kernel, GraphKernel):
-            hint = "Use a class of starcert.kernels, for example starcert.kernels.ShortestPath()."
-            raise InvalidParameterError("kernel", "be a kernel of starcert, or None", self.kernel, hint)
-        if self.node_labels is not None:
-            hint = f"Give them to the kernel: {type(self.kernel).__name__}(node_labels={self.node_labels!r})."
-            raise InvalidParameterError("node_labels", "be None beside such a kernel", self.node_labels, hint)
-        return clone(self.kernel)  # type: ignore[no-any-return]  # scikit-learn carries no types
 
     def decision_function(self, X: Sequence[Graph]) -> npt.NDArray[np.float64]:  # noqa: N803
         """The decision of each graph, as `SVC.decision_function` has it."""
@@ -99,12 +79,6 @@ class KernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The kernel between graphs, or a batch of noisy copies of which these are `rows`, and the training graphs."""
         check_is_fitted(self, "svc_")
         return np.asarray((self.kernel_.transform(X)[rows] @ self.features_.T).toarray())
-
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803  (scikit-learn's name)
-        shown: str = super().__repr__(N_CHAR_MAX)
-        labels = self.kernel.node_labels if isinstance(self.kernel, GraphKernel) else self.node_labels or DATA
-        follows = labels == DATA and hasattr(self, "svc_")
-        return f"{shown} on node labels {self.node_labels_!r}" if follows else shown
 
 
 def vertex_histogram_svm(*, C: float = 1.0) -> KernelSVM:  # noqa: N803
