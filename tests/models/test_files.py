@@ -107,6 +107,11 @@ def test_files_without_a_digest_are_read(tmp_path):
         assert loaded(path) == (expected[0], {})
 
 
+class Hostile:
+    def __reduce__(self):
+        return pytest.fail, ("this must never be called",)
+
+
 def test_what_does_not_fit_is_named(tmp_path):
     smoothed, training = trained()
     path = tmp_path / "model.pt"
@@ -123,6 +128,9 @@ def test_what_does_not_fit_is_named(tmp_path):
     path.write_text("nothing")
     with pytest.raises(StarcertError, match="is no file of weights"):
         sc.models.how_made(path)
+    torch.save({"weights": Hostile()}, path)  # nothing in a file is run
+    with pytest.raises(StarcertError, match="is no file of weights"):
+        sc.models.load_weights(gin(), path)
     plain = sc.SmoothedClassifier(sc.classifiers.from_callable(lambda graph: 0), NOISE)
     with pytest.raises(InvalidParameterError, match="'smoothed' must smooth a classifier from a torch module"):
         sc.models.save_weights(plain, path, training)

@@ -101,22 +101,17 @@ def save_weights(
     if not isinstance(base, TorchClassifier):
         requirement = "smooth a classifier from a torch module on graphs"
         raise InvalidParameterError("smoothed", requirement, type(base).__name__)
-    write_weights(
-        base.model,
-        path,
-        noise=repr(smoothed.noise),
-        best_epoch=training.best_epoch,
-        validation_accuracy=training.validation_accuracy,
-        history=[tuple(each) for each in training.history],
-        settings=dict(settings or {}),
-    )
-
-
-def write_weights(module: torch.nn.Module, path: str | PathLike[str], **made: object) -> None:
-    """Writes the weights of a module into a file, with how they were made."""
-    weights = {name: tensor.detach().cpu() for name, tensor in module.state_dict().items()}
-    story = {"module": type(module).__name__, **made, "versions": versions()}
-    save_file({"format": _FORMAT, "weights": weights, "made": story}, path)
+    made = {
+        "module": type(base.model).__name__,
+        "noise": repr(smoothed.noise),
+        "best_epoch": training.best_epoch,
+        "validation_accuracy": training.validation_accuracy,
+        "history": [tuple(each) for each in training.history],
+        "settings": dict(settings or {}),
+        "versions": versions(),
+    }
+    weights = {name: tensor.detach().cpu() for name, tensor in base.model.state_dict().items()}
+    save_file({"format": _FORMAT, "weights": weights, "made": made}, path)
 
 
 def load_weights(module: Module, path: str | PathLike[str]) -> Module:
@@ -162,8 +157,6 @@ def _read(path: str | PathLike[str]) -> dict[str, Any]:
         raise StarcertError(f"{os.fspath(path)}: is no file of weights. {_WRITERS}") from error
     if form == _FORMAT:
         return {"weights": found["weights"], "made": found["made"]}
-    if isinstance(found, dict) and set(found) == {"settings", "weights"}:  # what `GCN.save` of 0.1.0 wrote
-        return {"weights": found["weights"], "made": {"module": "GCN", "arguments": found["settings"]}}
     if not (isinstance(found, dict) and found and all(isinstance(each, torch.Tensor) for each in found.values())):
         raise StarcertError(f"{os.fspath(path)}: holds no weights of starcert, and no state dict. {_WRITERS}")
     return {"weights": found, "made": {}}

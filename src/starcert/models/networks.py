@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
-from os import PathLike
 from typing import Any, Literal
 
 import torch
 from torch import nn
 
 from starcert.classifiers.torch.layers import GCNConv, GINConv, GINEConv, NodePool
-from starcert.models.files import how_made, load_weights, write_weights
 from starcert.system.errors import InvalidParameterError, whole_number
 
 
@@ -75,19 +73,6 @@ class GCN(_Network):
         super().__init__(convs, pooling, hidden, n_classes)
         self.settings: dict[str, Any] = {"in_channels": in_channels, "n_classes": n_classes, "hidden": hidden,
                                          "layers": layers, "conv": conv, "pooling": pooling}  # fmt: skip
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Writes settings and weights to a file."""
-        write_weights(self, path, arguments=self.settings)
-
-    @classmethod
-    def load(cls, path: str | PathLike[str], *, device: str = "cpu") -> GCN:
-        """Reads what `save` wrote, in evaluation mode; only tensors and plain values are accepted from the file."""
-        arguments = how_made(path).get("arguments")
-        if arguments is None:
-            hint = "Make the network with its settings, and give it to models.load_weights."
-            raise InvalidParameterError("path", "be a file that GCN.save wrote", str(path), hint)
-        return load_weights(cls(**arguments).to(device), path)
 
     def dense(self) -> DenseGCN:
         """The same network on dense adjacency, sharing its weights."""
