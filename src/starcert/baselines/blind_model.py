@@ -52,14 +52,14 @@ class Candidate:
     cross_validated: float
 
 
-class Fitted(NamedTuple):
+class Learned(NamedTuple):
     """A candidate that has learned: the classes of training objects by their places, and of any objects."""
 
     on: Callable[[Labels], Labels]
     of: Callable[[Sequence[CleanObject]], Labels]
 
 
-Fit = Callable[[Labels], Fitted]  # learns from the training objects at these places
+Fit = Callable[[Labels], Learned]  # learns from the training objects at these places
 
 
 @dataclass(frozen=True)
@@ -183,9 +183,9 @@ def _of_wholes(data: Dataset, fold: Blindfold, seed: int, bar: Bar) -> tuple[Lab
             advance(1)
     view = WholeView.of(seen)
 
-    def fit(make: Callable[[], Any] | None, taught: Labels) -> Fitted:
+    def fit(make: Callable[[], Any] | None, taught: Labels) -> Learned:
         answers = fit_rows(make, view.rows[taught], truth[taught])
-        return Fitted(
+        return Learned(
             on=lambda places: answers(view.rows[places]),
             of=lambda objects: answers(view.show([fold.show(each) for each in objects])),
         )
@@ -209,15 +209,15 @@ def _of_nodes(data: Dataset, fold: Blindfold, nodes: npt.ArrayLike | str | None)
     truth = np.array(data.labels[chosen], dtype=np.int64)
     seen, views = fold.show(graph), dict[int, NodeView]()
 
-    def constant(taught: Labels) -> Fitted:
+    def constant(taught: Labels) -> Learned:
         always = fit_constant(truth[taught])
-        return Fitted(always, lambda graphs: always(range(sum(fold.show(each).n_parts for each in graphs))))
+        return Learned(always, lambda graphs: always(range(sum(fold.show(each).n_parts for each in graphs))))
 
-    def fit(candidate: NodeCandidate, taught: Labels) -> Fitted:
+    def fit(candidate: NodeCandidate, taught: Labels) -> Learned:
         if (key := id(candidate.scaling)) not in views:
             views[key] = candidate.view(seen)
         fitted = candidate.fit(views[key], chosen[taught], truth[taught])
-        return Fitted(
+        return Learned(
             on=lambda places: fitted.answers(views[key])[chosen[places]],
             of=lambda graphs: np.concatenate([fitted.answers(candidate.view(fold.show(each))) for each in graphs]),
         )
