@@ -144,24 +144,6 @@ def test_ready_made_features_are_those_of_the_plain_function(name, dtype):
                 np.testing.assert_allclose(PAIRS[name][0](graph), by_hand[copy], rtol=1e-7)
 
 
-def test_dense_and_sparse_networks_agree_on_features_of_the_copies():
-    with torch.random.fork_rng():
-        torch.manual_seed(1)
-        net = gcn.GCN(7, 3, layers=2).eval()
-    what = ("x", features.one_hot_degree(3))
-    for batch in batches():
-        rows = []
-        with torch.inference_mode():
-            for copy in batch.copies():
-                x = torch.as_tensor(np.hstack([copy.node_data["x"], one_hot(copy)]), dtype=torch.float32)
-                rows.append(net(x, copy.to_pyg().edge_index, torch.zeros(9, dtype=torch.int64)))
-        for classifier in (
-            from_pyg(net, n_classes=3, features=what),
-            from_dense(net.dense(), n_classes=3, features=what),
-        ):
-            torch.testing.assert_close(classifier.logits(batch), torch.cat(rows), rtol=1e-5, atol=1e-5)
-
-
 def x_of(batch, what, way=from_pyg):
     classifier = way(HowMany(1.0), n_classes=2, features=what)
     classifier.raw(batch)

@@ -1,11 +1,9 @@
 import pickle
-import subprocess
-import sys
-import warnings
 
 import numpy as np
 import pytest
-from kernel_worlds import NOISE, PARTITION, draw, listed, many_batches, motif_graph, quiet_fit, random_graph
+from asking import drawn
+from kernel_worlds import NOISE, PARTITION, listed, many_batches, motif_graph, quiet_fit, random_graph
 
 import starcert as sc
 from starcert.classifiers.base import Classifier
@@ -77,7 +75,7 @@ def test_a_pipeline_that_begins_with_a_kernel_sees_whole_batches(last, classes):
     base = from_sklearn(model)
     assert type(base) is PipelineClassifier
     for kind in (0, 1):
-        batch = draw(motif_graph(kind, 5), NOISE, 40, PARTITION)
+        batch = drawn(motif_graph(kind, 5), NOISE, 40, PARTITION)
         assert base.classify(batch).tolist() == model.predict(listed(batch)).tolist()
         assert base.scored(batch).numbers.shape == (40, max(2, len(set(classes))))
         alone = [int(base.classify(batch[i : i + 1])[0]) for i in range(40)]
@@ -89,7 +87,7 @@ def test_a_pipeline_that_begins_with_a_kernel_sees_whole_batches(last, classes):
 
 
 def test_a_linear_machine_in_a_pipeline_is_the_kernel_machine():
-    batch = draw(motif_graph(0, 5), NOISE, 60, PARTITION)
+    batch = drawn(motif_graph(0, 5), NOISE, 60, PARTITION)
     for kernel in (kernels.ShortestPath(normalize=True), kernels.NeighbourhoodPairs(2, 2)):
         piped = from_sklearn(make_pipeline(kernel, SVC(kernel="linear")).fit(TRAIN, CLASSES))
         machine = from_sklearn(quiet_fit(KernelSVM(kernel), TRAIN, CLASSES))
@@ -101,13 +99,13 @@ def test_a_linear_machine_in_a_pipeline_is_the_kernel_machine():
 def test_node_labels_from_node_data(alphabet):
     rng = np.random.default_rng(0)
     graphs = [random_graph(11, 0.3, i, element=[alphabet[j] for j in rng.integers(4, size=11)]) for i in range(12)]
-    batch = draw(graphs[3], sc.Noise(all=0.05), 20)
+    batch = drawn(graphs[3], sc.Noise(all=0.05), 20)
     for make in (kernels.VertexHistogram, kernels.NeighbourhoodPairs, kernels.WeisfeilerLehman):
         compare(quiet_fit(KernelSVM(make(node_labels="element")), graphs, [i % 2 for i in range(12)]), [batch])
 
 
 def test_large_graphs():
-    batch = draw(random_graph(150, 0.02, 3), sc.Noise(all=sc.Flip(delete=0.1, add=0.001)), 6)
+    batch = drawn(random_graph(150, 0.02, 3), sc.Noise(all=sc.Flip(delete=0.1, add=0.001)), 6)
     for kernel in (kernels.Graphlets(), kernels.NeighbourhoodPairs(1, 2), kernels.WeisfeilerLehman()):
         compare(quiet_fit(KernelSVM(kernel), TRAIN, CLASSES), [batch])
         assert from_sklearn(quiet_fit(KernelSVM(kernel), TRAIN, CLASSES)).copy_bytes(150, 300.0) > 1_000
@@ -118,7 +116,7 @@ def test_a_decision_of_zero_is_decided_as_scikit_learn_does():
     empty, two = sc.Graph(4, []), sc.Graph(4, [(0, 1), (2, 3)])
     model = quiet_fit(vertex_histogram_svm(), [empty, two], ["b", "a"])
     base = from_sklearn(model)
-    noisy = [draw(graph, sc.Noise(all=0.2), 200) for graph in (empty, two)]
+    noisy = [drawn(graph, sc.Noise(all=0.2), 200) for graph in (empty, two)]
     assert min(np.abs(base.scored(batch).numbers[:, 1]).min() for batch in noisy) < 1e-15
     for batch in noisy:
         assert (base.classify(batch) == np.searchsorted(["a", "b"], model.predict(listed(batch)))).all()
@@ -129,7 +127,7 @@ def test_rounding_decides_nothing(monkeypatch):
     empty, two = sc.Graph(4, []), sc.Graph(4, [(0, 1), (2, 3)])
     model = quiet_fit(vertex_histogram_svm(), [empty, two], [0, 1])
     base = from_sklearn(model)
-    batch = draw(empty, sc.Noise(all=0.2), 100)
+    batch = drawn(empty, sc.Noise(all=0.2), 100)
     values, magnitudes = model.kernel_.weighted_sums(batch, *base._weights())
     for error in (-1e-14, 1e-14):
         monkeypatch.setattr(model.kernel_, "weighted_sums", lambda *_, error=error: (values + error, magnitudes))
@@ -141,13 +139,13 @@ def test_classes_are_numbered_in_their_order(classes):
     model = quiet_fit(vertex_histogram_svm(), TRAIN, [classes[i % len(classes)] for i in range(24)])
     base = from_sklearn(model)
     assert base.n_classes == len(classes)
-    for batch in (draw(motif_graph(kind, 3), NOISE, 30, PARTITION) for kind in (0, 1)):
+    for batch in (drawn(motif_graph(kind, 3), NOISE, 30, PARTITION) for kind in (0, 1)):
         assert [sorted(classes)[i] for i in base.classify(batch)] == model.predict(listed(batch)).tolist()
 
 
 def test_answers_do_not_depend_on_the_batch(model):
     base = from_sklearn(model)
-    batch = draw(motif_graph(1, 9), NOISE, 60, PARTITION)
+    batch = drawn(motif_graph(1, 9), NOISE, 60, PARTITION)
     whole = base.classify(batch).tolist()
     assert [answer for part in batch.split(7) for answer in base.classify(part).tolist()] == whole
 
@@ -155,7 +153,7 @@ def test_answers_do_not_depend_on_the_batch(model):
 def test_the_classifier_travels(model):
     base = from_sklearn(model)
     again = pickle.loads(pickle.dumps(base))
-    batch = draw(motif_graph(0, 9), NOISE, 20, PARTITION)
+    batch = drawn(motif_graph(0, 9), NOISE, 20, PARTITION)
     assert again.description == base.description
     assert again.classify(batch).tolist() == base.classify(batch).tolist()
     np.testing.assert_array_equal(again.estimator.predict(listed(batch)[:3]), model.predict(listed(batch)[:3]))
@@ -189,7 +187,7 @@ class ManyEdges(ClassifierMixin, BaseEstimator):
 
 def test_any_estimator_with_predict():
     base = from_sklearn(ManyEdges(30).fit(TRAIN, ["few", "many"]))
-    batch = draw(motif_graph(0, 4), NOISE, 40, PARTITION)
+    batch = drawn(motif_graph(0, 4), NOISE, 40, PARTITION)
     assert base.classify(batch).tolist() == [int(graph.n_edges > 30) for graph in listed(batch)]
     assert base.description == from_sklearn(ManyEdges(30).fit(TRAIN, ["few", "many"])).description
     assert base.description != from_sklearn(ManyEdges(31).fit(TRAIN, ["few", "many"])).description
@@ -209,7 +207,7 @@ def test_the_description_of_an_estimator_knows_its_code_and_is_that_of_now():
     model = quiet_fit(vertex_histogram_svm(), TRAIN, CLASSES)
     base = from_sklearn(model)
     before = base.description
-    batch = draw(TRAIN[0], NOISE, 30, PARTITION)
+    batch = drawn(TRAIN[0], NOISE, 30, PARTITION)
     base.classify(batch)
     quiet_fit(model, TRAIN[1:], [1 - c for c in CLASSES[1:]])
     assert base.description != before
@@ -225,7 +223,7 @@ def test_a_machine_derived_from_ours_answers_for_itself():
     model = quiet_fit(Contrary(), TRAIN, CLASSES)
     base = from_sklearn(model)
     assert type(base) is SklearnClassifier
-    batch = draw(motif_graph(0, 5), NOISE, 12, PARTITION)
+    batch = drawn(motif_graph(0, 5), NOISE, 12, PARTITION)
     assert base.classify(batch).tolist() == model.predict(listed(batch)).tolist()
 
 
@@ -234,7 +232,7 @@ def test_an_answer_that_is_no_class_is_refused():
     estimator.predict = lambda graphs: np.array([5] * len(graphs))
     base = SklearnClassifier(estimator, 8)
     with pytest.raises(ValueError, match=r"answered .*5.* none of its classes \[0, 1\]"):
-        base.classify(draw(motif_graph(0, 4), NOISE, 2, PARTITION))
+        base.classify(drawn(motif_graph(0, 4), NOISE, 2, PARTITION))
 
 
 @pytest.mark.parametrize("wrong", [None, len, KernelSVM, 3], ids=str)
@@ -282,7 +280,7 @@ def test_an_estimator_whose_answers_depend_on_the_batch_is_refused_but_for_one_g
     ):
         voted(model, random_graph(12, 0.5, 77))
     votes = voted(model, random_graph(12, 0.5, 77), batch_size=1)
-    batch = draw(random_graph(12, 0.5, 77), sc.Noise(all=0.2), 1024)[:10]
+    batch = drawn(random_graph(12, 0.5, 77), sc.Noise(all=0.2), 1024)[:10]
     alone = [int(model.predict([copy])[0]) for copy in listed(batch)]
     assert votes.counts[0].tolist() == np.bincount(alone, minlength=2).tolist()
 
@@ -302,45 +300,9 @@ def test_one_copy_of_every_batch_is_asked_alone():
     base = from_sklearn(Rare().fit(TRAIN, [0, 1]))
     with pytest.raises(ValueError, match=r"class 1 in a batch of 40, but with class 0 alone.*batch_size=1"):
         base.classify(
-            next(batch for batch in draw(TRAIN[0], NOISE, 400, PARTITION).split(40) if even_in_the_middle(batch))
+            next(batch for batch in drawn(TRAIN[0], NOISE, 400, PARTITION).split(40) if even_in_the_middle(batch))
         )
 
 
 def even_in_the_middle(batch) -> bool:
     return listed(batch)[20].n_edges % 2 == 0
-
-
-def test_certify_with_a_kernel_machine():
-    model = quiet_fit(vertex_histogram_svm(), TRAIN[:16], CLASSES[:16])
-    smoothed = sc.SmoothedClassifier(sc.classifiers.from_sklearn(model), NOISE, PARTITION)
-    result = smoothed.certify([motif_graph(0, 90), motif_graph(1, 91)], samples=2_000, alpha=0.01, seed=1)
-    assert [certificate.label for certificate in result] == [0, 1]
-
-
-def test_scikit_learn_is_named_with_its_extra():
-    code = """
-import sys
-sys.modules["sklearn"] = None
-import starcert as sc
-for ask in (lambda: sc.models.vertex_histogram_svm(), lambda: sc.kernels.VertexHistogram()):
-    try:
-        ask()
-    except sc.StarcertError as error:
-        print(error)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert [("pip install 'starcert[kernels]'" in line, "sklearn" in line) for line in done.stdout.splitlines()] == [
-        (True, True)
-    ] * 2
-
-
-def test_starcert_does_not_import_it():
-    code = "import sys, starcert, starcert.classifiers, starcert.models; print('sklearn' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
-
-
-def test_no_warning_is_raised_on_the_way():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        from_sklearn(quiet_fit(vertex_histogram_svm(), TRAIN, CLASSES)).classify(draw(TRAIN[0], NOISE, 5, PARTITION))

@@ -1,10 +1,13 @@
-"""The arguments of `certify` and `vote` from one flat dictionary: tests vary one thing at a time."""
+"""What tests ask for: arguments of `certify` and `vote` from one flat dictionary, and noisy copies by themselves."""
 
 from dataclasses import fields, replace
 from functools import reduce
 from operator import and_
 
 import starcert as sc
+from starcert.objects.binding import bind_all
+from starcert.sampling.sampler import sampler
+from starcert.sampling.streams import WordStream
 
 VOTING = tuple(each.name for each in fields(sc.Voting))
 THREATS = {"max_radius": sc.threats.Box, "max_flips": sc.threats.AnyFlips}
@@ -22,3 +25,11 @@ def how_to(**flat):
         others = [] if flat.get("threat") is None else [sc.threats.threat_of(flat["threat"])]
         asked["threat"] = reduce(and_, [*given, *others])
     return asked
+
+
+def drawn(clean, noise, count, regions=None, *, device="cpu"):
+    """The first noisy copies of an object."""
+    problem = bind_all([clean], noise, regions)
+    return sampler(problem.sites[0], problem.noise, device).draw(
+        WordStream.of_chunk(1, clean.key, "estimation", 0), count
+    )

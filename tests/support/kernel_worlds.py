@@ -4,11 +4,10 @@ import warnings
 
 import networkx as nx
 import numpy as np
+from asking import drawn
 
 import starcert as sc
 from starcert.sampling.batch import NoisyGraphs
-from starcert.sampling.sampler import sampler
-from starcert.sampling.streams import WordStream
 
 PARTITION = sc.Partition.from_node_sets({"motif": range(10), "random": range(10, 20)})
 NOISE = sc.Noise(motif=0.02, random=0.45)
@@ -30,11 +29,6 @@ def random_graph(n: int, p: float, seed: int, **data: object) -> sc.Graph:
     return sc.Graph(n, graph.edges, node_data=data)
 
 
-def draw(graph: sc.Graph, noise: sc.Noise, copies: int, regions: sc.Partition | None = None) -> NoisyGraphs:
-    sites = (regions or sc.Partition.everything("all")).sites(graph)
-    return sampler(sites, noise).draw(WordStream.of_chunk(1, graph.key, "estimation", 0), copies)
-
-
 def listed(batch: NoisyGraphs) -> list[sc.Graph]:
     """The copies one by one."""
     data = batch.frame.node_data
@@ -43,14 +37,14 @@ def listed(batch: NoisyGraphs) -> list[sc.Graph]:
 
 def many_batches(motif_copies: int, total: int) -> list[NoisyGraphs]:
     """Noisy copies of the paper's graphs and of random ones of 1 to 16 nodes: empty, sparse, in pieces, dense."""
-    batches = [draw(motif_graph(kind, 77 + kind), NOISE, motif_copies, PARTITION) for kind in (0, 1)]
+    batches = [drawn(motif_graph(kind, 77 + kind), NOISE, motif_copies, PARTITION) for kind in (0, 1)]
     rng = np.random.default_rng(5)
     left = total - sum(map(len, batches))
     while left > 0:
         n = int(rng.integers(1, 17))
         clean = random_graph(n, float(rng.random() * 4 / n), int(rng.integers(1 << 30)))
         flip = sc.Flip(delete=float(rng.random() * 0.5), add=float(rng.random() ** 2 * 2 / n))
-        batches.append(draw(clean, sc.Noise(all=flip), min(50, left)))
+        batches.append(drawn(clean, sc.Noise(all=flip), min(50, left)))
         left -= 50
     return batches
 

@@ -4,7 +4,8 @@ from itertools import product
 import networkx as nx
 import numpy as np
 import pytest
-from kernel_worlds import NOISE, PARTITION, draw, motif_graph, random_graph
+from asking import drawn
+from kernel_worlds import NOISE, PARTITION, motif_graph, random_graph
 
 import starcert as sc
 
@@ -89,7 +90,7 @@ def test_a_level_has_norm_one():
 @pytest.mark.parametrize("kernel", [ShortestPath(), NeighbourhoodPairs(), NeighbourhoodPairs(1, 2, normalize=True)])
 def test_noisy_copies_count_as_graphs_do(kernel):
     kernel.fit([motif_graph(i % 2, i) for i in range(4)])
-    batch = draw(motif_graph(1, 3), NOISE, 70, PARTITION)[3:60]
+    batch = drawn(motif_graph(1, 3), NOISE, 70, PARTITION)[3:60]
     whole = kernel.transform(batch).toarray()
     np.testing.assert_array_equal(whole, kernel.transform(list(batch.copies())).toarray())
     for i in (0, 20):

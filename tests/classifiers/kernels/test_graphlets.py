@@ -3,7 +3,8 @@ from itertools import combinations
 import networkx as nx
 import numpy as np
 import pytest
-from kernel_worlds import NOISE, PARTITION, draw, motif_graph, random_graph
+from asking import drawn
+from kernel_worlds import NOISE, PARTITION, motif_graph, random_graph
 
 import starcert as sc
 
@@ -65,7 +66,7 @@ def test_numbers_that_are_known():
 
 def test_noisy_copies_count_as_graphs_do():
     kernel = Graphlets(normalize=True).fit([motif_graph(i % 2, i) for i in range(4)])
-    batch = draw(motif_graph(1, 3), NOISE, 70, PARTITION)[3:60]
+    batch = drawn(motif_graph(1, 3), NOISE, 70, PARTITION)[3:60]
     whole = kernel.transform(batch).toarray()
     np.testing.assert_array_equal(whole, kernel.transform(list(batch.copies())).toarray())
     np.testing.assert_allclose(np.linalg.norm(whole, axis=1), 1.0)

@@ -2,7 +2,8 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from kernel_worlds import NOISE, PARTITION, draw, listed, motif_graph, random_graph
+from asking import drawn
+from kernel_worlds import NOISE, PARTITION, listed, motif_graph, random_graph
 
 import starcert as sc
 
@@ -56,7 +57,7 @@ def test_sums_over_degrees_are_those_of_features(n):
     kernel = VertexHistogram().fit(TRAIN)
     weights = np.random.default_rng(n).normal(size=len(kernel.known_))
     part = sc.Partition.from_node_sets({"some": range(0, n, 2)})
-    batch = draw(random_graph(n, 8 / n, n), sc.Noise(some=0.3), 200, part)
+    batch = drawn(random_graph(n, 8 / n, n), sc.Noise(some=0.3), 200, part)
     for copies in (batch, batch[3:150], batch[64:65]):
         values, bounds = kernel.weighted_sums(copies, weights, np.abs(weights))
         features = kernel.transform(copies)
@@ -76,7 +77,7 @@ def test_sums_over_degrees_are_those_of_features(n):
 )
 def test_noisy_copies_count_as_graphs_do(kernel):
     kernel.fit(TRAIN)
-    batch = draw(motif_graph(1, 30), NOISE, 70, PARTITION)[3:60]
+    batch = drawn(motif_graph(1, 30), NOISE, 70, PARTITION)[3:60]
     whole = kernel.transform(batch).toarray()
     np.testing.assert_array_equal(whole, kernel.transform(listed(batch)).toarray())
     for i in (0, 20):

@@ -3,7 +3,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from kernel_worlds import draw, listed, random_graph
+from asking import drawn
+from kernel_worlds import listed, random_graph
 
 import starcert as sc
 from starcert.classifiers.kernels.kernel import collect, count_hashes, join, look_up, mix, neighbours, node_labels_of
@@ -12,7 +13,7 @@ from starcert.classifiers.kernels.kernel import collect, count_hashes, join, loo
 def test_a_batch_is_the_list_of_its_copies():
     graph = random_graph(9, 0.4, 1, element=["C", "N", "O"] * 3)
     part = sc.Partition.from_node_sets({"some": range(5)})
-    batch = draw(graph, sc.Noise(some=0.3), 20, part)
+    batch = drawn(graph, sc.Noise(some=0.3), 20, part)
     for labels in ("degree", "element", None):
         one, other = collect(batch, labels), collect(listed(batch), labels)
         np.testing.assert_array_equal(one.nodes, other.nodes)

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
+from asking import drawn
 
 import starcert as sc
-from starcert.sampling.sampler import sampler
-from starcert.sampling.streams import WordStream
 from starcert.system.errors import ClassifierError, InvalidParameterError
 
 torch = pytest.importorskip("torch")
@@ -26,11 +25,6 @@ def molecule(**more) -> sc.Graph:
     return sc.Graph(7, RING, **given)
 
 
-def drawn(graph, noise=NOISE, n=40):
-    problem = sc.SmoothedClassifier(sc.classifiers.from_callable(lambda g: 0), noise).problem([graph])
-    return sampler(problem.sites[0], problem.noise).draw(WordStream.of_chunk(3, graph.key, "estimation", 0), n)
-
-
 class Seen(torch.nn.Module):
     """Keeps what it was given."""
 
@@ -40,7 +34,7 @@ class Seen(torch.nn.Module):
 
 
 def seen(graph, noise=NOISE, **said):
-    model, copies = Seen(), drawn(graph, noise)
+    model, copies = Seen(), drawn(graph, noise, 40)
     from_pyg(model, n_classes=2, **said).logits(copies)
     return model.given, copies
 
@@ -122,7 +116,7 @@ def gine(seed=0):
 @pytest.mark.parametrize("directed", [False, True], ids=["pairs", "arcs"])
 def test_gine_answers_batches_as_it_does_graph_by_graph(wrap, directed):
     graph = molecule(directed=directed)
-    copies = drawn(graph)
+    copies = drawn(graph, NOISE, 40)
     together = from_pyg(wrap(gine()), n_classes=2).logits(copies)
     alone = []
     for one in copies.copies():

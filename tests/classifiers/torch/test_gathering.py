@@ -6,14 +6,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from asking import drawn
 from torch import nn
 
 import starcert as sc
 from starcert.classifiers import from_dense, from_pyg
 from starcert.classifiers.torch.graphs import MAX_BATCH_NODES, NODE_BYTES, TorchClassifier
 from starcert.classifiers.torch.inputs import join_inputs
-from starcert.sampling.sampler import sampler
-from starcert.sampling.streams import WordStream
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -62,21 +61,16 @@ def graph(n: int, *, types: bool = False) -> sc.Graph:
     return sc.Graph(n, edges, node_data={"x": rng.normal(size=(n, 4)).astype(np.float32)}, **more)
 
 
-def copies(clean: sc.Graph, count: int, noise: sc.Noise | None = None):
-    draws = sampler(sc.Partition.everything("all").sites(clean), noise or sc.Noise(all=sc.Flip(delete=0.3, add=0.2)))
-    return draws.draw(WordStream.of_chunk(1, clean.key, "estimation", 0), count)
-
-
+NOISE = sc.Noise(all=sc.Flip(delete=0.3, add=0.2))
 BATCHES = [(12, 40), (5, 1), (30, 7), (12, 3)]
 """Nodes and copies; of one graph twice, of another one copy."""
 
 
 def batches() -> list:
-    return [copies(graph(n), count) for n, count in BATCHES]
+    return [drawn(graph(n), NOISE, count) for n, count in BATCHES]
 
 
-@pytest.mark.parametrize("pool", POOLS)
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize(("conv", "pool"), [*zip(CONVS, POOLS, strict=True)])
 def test_answers_are_those_of_each_graph_alone(conv, pool):
     base = from_pyg(Net(conv, pool), n_classes=3)
     some = batches()
@@ -91,16 +85,9 @@ def test_answers_are_those_of_each_graph_alone(conv, pool):
         assert one.rounding == other.rounding
 
 
-def test_a_module_without_known_layers_is_asked_as_it_is_written(monkeypatch):
-    monkeypatch.setattr("starcert.classifiers.torch.graphs.with_stand_ins", lambda module, _: module)
-    base = from_pyg(Net("gcn", "max"), n_classes=3)
-    for one, other in zip(base.scored_each(batches()), map(base.classify, batches()), strict=True):
-        np.testing.assert_array_equal(one.answers, other)
-
-
 def test_data_of_edges_come_along():
     noise = sc.Noise(all=sc.Edges(delete=0.3, add=0.2, change=0.1))
-    some = [copies(graph(n, types=True), count, noise) for n, count in BATCHES]
+    some = [drawn(graph(n, types=True), noise, count) for n, count in BATCHES]
     base = from_pyg(OfTypes(), n_classes=2)
     for one, other in zip(base.scored_each(some), map(base.scored, some), strict=True):
         np.testing.assert_allclose(one.numbers, other.numbers, rtol=1e-4, atol=1e-5)

@@ -2,10 +2,9 @@ import pickle
 
 import numpy as np
 import pytest
+from asking import drawn
 
 import starcert as sc
-from starcert.sampling.sampler import sampler
-from starcert.sampling.streams import WordStream
 from starcert.system.errors import ClassifierError, InvalidParameterError
 
 torch = pytest.importorskip("torch")
@@ -20,11 +19,6 @@ def model(**settings):
     with torch.random.fork_rng():
         torch.manual_seed(1)
         return gcn.GCN(4, 3, **settings).eval()
-
-
-def noisy(graph: sc.Graph, copies: int = 50):
-    sites = sc.Partition.everything("bonds").sites(graph)
-    return sampler(sites, torch_worlds.NOISE).draw(WordStream.of_chunk(3, graph.key, "estimation", 0), copies)
 
 
 def one_by_one(net, graph: sc.Graph, copies) -> np.ndarray:
@@ -42,7 +36,7 @@ def one_by_one(net, graph: sc.Graph, copies) -> np.ndarray:
 def test_batches_answer_as_the_module_does_graph_by_graph(settings):
     net = model(**settings)
     for graph in torch_worlds.molecules(3):
-        copies = noisy(graph)
+        copies = drawn(graph, torch_worlds.NOISE, 50)
         alone = one_by_one(net, graph, copies)
         scale = 1e-5 * (1 + np.abs(alone).max())
         np.testing.assert_allclose(from_pyg(net, n_classes=3).logits(copies).numpy(), alone, atol=scale)
@@ -61,11 +55,10 @@ def test_batches_answer_as_the_module_does_on_real_graphs(name, request):
         net = gcn.GCN(np.asarray(data.graphs[0].node_data["x"]).shape[1], 2).eval()
     largest = 0.0
     for graph in [g for g in data.graphs if g.n_nodes < 150][:: 4 if name == "MUTAG" else 12]:
-        copies = noisy(graph, 4)
+        copies = drawn(graph, torch_worlds.NOISE, 4)
         alone = one_by_one(net, graph, copies)
         for classifier in (from_pyg(net, n_classes=2), from_dense(net.dense(), n_classes=2)):
             largest = max(largest, float(np.abs(classifier.logits(copies).numpy() - alone).max()))
-    print(f"largest difference of logits on {name}: {largest:.2e}")
     assert largest < 1e-5
 
 
@@ -188,7 +181,7 @@ def test_evaluation_mode_and_no_gradients_come_by_themselves():
     net = model().train()
     classifier = from_pyg(net, n_classes=3)
     assert not net.training
-    assert not classifier.logits(noisy(torch_worlds.molecules(1)[0])).requires_grad
+    assert not classifier.logits(drawn(torch_worlds.molecules(1)[0], torch_worlds.NOISE, 50)).requires_grad
 
 
 def test_memory_that_runs_out_halves_the_batch():
@@ -205,22 +198,21 @@ def test_memory_that_runs_out_halves_the_batch():
 
     greedy = Greedy()
     classifier = from_pyg(greedy, n_classes=3)
-    copies = noisy(torch_worlds.molecules(1)[0], 40)
+    copies = drawn(torch_worlds.molecules(1)[0], torch_worlds.NOISE, 40)
     expected = from_pyg(greedy.inner, n_classes=3).logits(copies)
     torch.testing.assert_close(classifier.logits(copies), expected)
     assert greedy.seen == [40, 20, 10, 10, 10, 10]
     assert classifier.batch_size == 10
 
 
-def test_other_features_and_missing_ones():
+def test_features_by_name_and_by_a_function():
     graph = torch_worlds.molecules(1)[0]
     doubled = sc.Graph(graph.n_nodes, graph.edges, node_data={"z": 2 * np.asarray(graph.node_data["x"])})
     net = model()
     by_name = from_pyg(net, n_classes=3, features="z")
     by_function = from_pyg(net, n_classes=3, features=lambda g: torch.as_tensor(np.array(g.node_data["z"])))
-    torch.testing.assert_close(by_name.logits(noisy(doubled)), by_function.logits(noisy(doubled)))
-    with pytest.raises(ClassifierError, match=r"no node data 'x'; it has \['z'\]"):
-        sc.SmoothedClassifier(from_pyg(net, n_classes=3), torch_worlds.NOISE).vote([doubled], samples=10, seed=1)
+    copies = drawn(doubled, torch_worlds.NOISE, 50)
+    torch.testing.assert_close(by_name.logits(copies), by_function.logits(copies))
 
 
 def test_descriptions_know_the_weights():

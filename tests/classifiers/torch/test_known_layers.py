@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from asking import drawn as copies_of
 from torch import nn
 from torch.nn.modules.module import register_module_forward_hook
 
@@ -16,8 +17,6 @@ from starcert.classifiers import from_pyg
 from starcert.classifiers.identity import global_hooks, identity
 from starcert.classifiers.torch import known_layers, layers
 from starcert.classifiers.torch.known_layers import DrawnEdges, is_known
-from starcert.sampling.sampler import sampler
-from starcert.sampling.streams import WordStream
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -30,15 +29,14 @@ COPIES = 24
 NOISE = sc.Noise(all=sc.Flip(delete=0.3, add=0.2))
 
 
+def copies(clean: sc.Graph, count: int = COPIES, noise: sc.Noise = NOISE):
+    return copies_of(clean, noise, count)
+
+
 def graph(n: int = 11, **more) -> sc.Graph:
     rng = np.random.default_rng(n)
     edges = [(i, i + 1) for i in range(n - 1)] + [(0, 4)]
     return sc.Graph(n, edges, node_data={"x": rng.normal(size=(n, 4)).astype(np.float32)}, **more)
-
-
-def copies(clean: sc.Graph, count: int = COPIES, noise: sc.Noise = NOISE):
-    draws = sampler(sc.Partition.everything("all").sites(clean), noise)
-    return draws.draw(WordStream.of_chunk(1, clean.key, "estimation", 0), count)
 
 
 def mlp(a: int, b: int) -> nn.Module:

@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-from asking import how_to
+from asking import drawn, how_to
 
 import starcert as sc
-from starcert.sampling.sampler import sampler
-from starcert.sampling.streams import WordStream
 from starcert.system.errors import ClassifierError, InvalidParameterError
 
 torch = pytest.importorskip("torch")
@@ -22,9 +20,7 @@ GRAPH = sc.Graph(
 )
 
 
-def copies(n=20):
-    sites = sc.Partition.everything("bonds").sites(GRAPH)
-    return sampler(sites, torch_worlds.NOISE).draw(WordStream.of_chunk(3, GRAPH.key, "estimation", 0), n)
+COPIES = drawn(GRAPH, torch_worlds.NOISE, 20)
 
 
 def vote(base, **settings):
@@ -163,11 +159,11 @@ NODES = {
 )
 def test_nodes_are_answered_each_by_itself(way, nodes, expected):
     base = NODES[way](nodes=nodes)
-    degrees = copies().degrees()[:, expected] > 3
-    np.testing.assert_array_equal(base.classify(copies()), degrees)
+    degrees = COPIES.degrees()[:, expected] > 3
+    np.testing.assert_array_equal(base.classify(COPIES), degrees)
     assert base.n_targets(GRAPH.frame) == len(expected)
     np.testing.assert_array_equal(base.target_nodes(GRAPH.frame), expected)
-    assert base.scored(copies()).numbers.shape == (20, len(expected), 2)
+    assert base.scored(COPIES).numbers.shape == (20, len(expected), 2)
 
 
 def test_votes_and_certificates_of_nodes():
@@ -178,12 +174,6 @@ def test_votes_and_certificates_of_nodes():
     np.testing.assert_array_equal(votes.counts, vote(base, batch_size=7).counts)
     result = sc.SmoothedClassifier(base, torch_worlds.NOISE).certify([GRAPH], samples=300, seed=1)
     assert [one.target for one in result] == [0, 1, 2, 3]
-
-
-def test_the_graph_itself_has_no_target_nodes():
-    base = from_pyg(Edges(), n_classes=2)
-    assert base.n_targets(GRAPH.frame) is None
-    assert base.target_nodes(GRAPH.frame) is None
 
 
 def test_target_nodes_of_any_classifier():
@@ -200,6 +190,7 @@ def test_target_nodes_of_any_classifier():
             return graphs.degrees() > 2
 
     assert Every(None).target_nodes(GRAPH.frame) is None
+    assert from_pyg(Edges(), n_classes=2).n_targets(GRAPH.frame) is None
     assert Every(4).target_nodes(GRAPH.frame) is None
     np.testing.assert_array_equal(Every(12).target_nodes(GRAPH.frame), np.arange(12))
 
@@ -235,10 +226,3 @@ def test_a_target_that_looks_at_other_copies_is_named(shift):
 
     with pytest.raises(ClassifierError, match=words):
         vote(from_pyg(Peeking(), n_classes=2, targets="nodes"), selection_samples=96)
-
-
-@pytest.mark.parametrize("make", [from_pyg, from_dense, sc.classifiers.from_torch])
-def test_columns_may_have_names(make):
-    assert make(Edges(), n_classes=2, class_names=["few", "many"]).class_names == ("few", "many")
-    with pytest.raises(InvalidParameterError, match=r"'n_classes' must be 2, as there are class names. Got 3.*0 = few"):
-        make(Edges(), n_classes=3, class_names=["few", "many"])

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from asking import drawn as copies_of
 from device_worlds import DEVICES
 
 import starcert as sc
 from starcert.sampling.draws import Method
-from starcert.sampling.sampler import sampler, site_sampler
+from starcert.sampling.sampler import site_sampler
 from starcert.sampling.streams import WordStream
 from starcert.sampling.views import view_of
 from starcert.system.errors import ClassifierError, InvalidParameterError
@@ -35,11 +36,6 @@ def graph(*left_out, **more):
     }
     kept = {name: values for name, values in data.items() if name not in left_out}
     return sc.Graph(8, EDGES, node_data=kept, **more)
-
-
-def copies(clean, noise, regions, n=30):
-    problem = sc.SmoothedClassifier(sc.classifiers.from_callable(lambda g: 0), noise, regions).problem([clean])
-    return sampler(problem.sites[0], problem.noise).draw(WordStream.of_chunk(3, clean.key, "estimation", 0), n)
 
 
 class Seen(torch.nn.Module):
@@ -82,7 +78,7 @@ SITES = {
 @pytest.mark.parametrize("kind", SITES)
 def test_sites_are_shown_as_they_came_as_noise_left_them(kind, way):
     clean, name, law, expected = SITES[kind]
-    drawn = copies(clean, sc.Noise(here=law), {"here": name})
+    drawn = copies_of(clean, sc.Noise(here=law), 30, {"here": name})
     shown = expected(as_shown(drawn, name))
     x = seen(drawn, way, name)
     np.testing.assert_array_equal(x.numpy(), shown)
@@ -93,7 +89,7 @@ def test_sites_are_shown_as_they_came_as_noise_left_them(kind, way):
 def test_sites_beside_other_features_and_noisy_edges():
     clean = graph("kind", "number").with_bits("x").with_categories("element", ("C", "N", "O"))
     noise = sc.Noise(bonds=0.1, words=0.2, atoms=sc.Categorical(0.3))
-    drawn = copies(clean, noise, {"bonds": "pairs", "words": "x", "atoms": "element"})
+    drawn = copies_of(clean, noise, 30, {"bonds": "pairs", "words": "x", "atoms": "element"})
     x = seen(
         drawn, from_pyg, ("x", features.one_hot("element"), features.degree(), "fixed", features.constant())
     ).numpy()
@@ -125,7 +121,7 @@ def test_bits_drawn_on_a_device_are_shown_where_they_are(monkeypatch):
 
 def test_wide_features_are_asked_for_in_portions(monkeypatch):
     clean = graph().with_bits("x")
-    drawn = copies(clean, sc.Noise(words=0.3), {"words": "x"})
+    drawn = copies_of(clean, sc.Noise(words=0.3), 30, {"words": "x"})
     sizes = []
 
     class Sizes(torch.nn.Module):
@@ -142,7 +138,7 @@ def test_wide_features_are_asked_for_in_portions(monkeypatch):
 
 def test_a_function_of_the_copy_sees_its_noisy_values():
     clean = graph().with_bits("x")
-    drawn = copies(clean, sc.Noise(words=0.3), {"words": "x"})
+    drawn = copies_of(clean, sc.Noise(words=0.3), 30, {"words": "x"})
 
     def total(one):
         return np.asarray(one.node_data.get("x", BITS)).sum(axis=1, keepdims=True)
@@ -151,7 +147,7 @@ def test_a_function_of_the_copy_sees_its_noisy_values():
 
 
 def test_one_hot_of_data_that_noise_leaves_alone():
-    drawn = copies(graph(), sc.Noise(all=0.1), None)
+    drawn = copies_of(graph(), sc.Noise(all=0.1), 30)
     expected = np.broadcast_to(np.eye(3)[KINDS], (30, 8, 3))
     np.testing.assert_array_equal(seen(drawn, from_pyg, features.one_hot("element", "CNO")).numpy(), expected)
     np.testing.assert_array_equal(seen(drawn, from_pyg, features.one_hot("number", (6, 7, 8))).numpy(), expected)
@@ -182,7 +178,7 @@ def test_bad_one_hot_is_refused(arguments):
 
 def test_degrees_of_directed_graphs():
     clean = sc.Graph(8, [(0, v) for v in range(1, 8)] + [(v, 0) for v in range(1, 8)] + [(3, 4)], directed=True)
-    drawn = copies(clean, sc.Noise(all=0.2), None)
+    drawn = copies_of(clean, sc.Noise(all=0.2), 30)
     arcs = drawn.adjacency().astype(int)
     arriving, leaving = arcs.sum(axis=1), arcs.sum(axis=2)
     for what, expected in (
@@ -197,7 +193,7 @@ def test_degrees_of_directed_graphs():
 
 
 def test_in_and_out_degrees_of_undirected_graphs_are_degrees():
-    drawn = copies(graph(), sc.Noise(all=0.2), None)
+    drawn = copies_of(graph(), sc.Noise(all=0.2), 30)
     for what in (features.in_degree(), features.out_degree()):
         np.testing.assert_array_equal(seen(drawn, from_pyg, what).numpy()[..., 0], drawn.degrees())
         np.testing.assert_array_equal(np.stack([what(one) for one in drawn.copies()])[..., 0], drawn.degrees())
@@ -205,7 +201,7 @@ def test_in_and_out_degrees_of_undirected_graphs_are_degrees():
 
 def test_an_arc_comes_in_one_direction_only():
     clean = sc.Graph(8, EDGES, directed=True)
-    drawn = copies(clean, sc.Noise(all=0.0), None, n=2)
+    drawn = copies_of(clean, sc.Noise(all=0.0), 2)
     edge_index, _ = drawn.edge_index_on(torch.device("cpu"))
     assert edge_index.T.tolist() == [[u + shift, v + shift] for shift in (0, 8) for u, v in EDGES]
 
@@ -221,7 +217,7 @@ class WritesX(torch.nn.Module):
 
 def test_features_on_dense_adjacency_are_those_of_the_graph_in_every_batch():
     classifier = from_dense(WritesX(), n_classes=2)
-    drawn = copies(graph(), sc.Noise(all=0.2), None)
+    drawn = copies_of(graph(), sc.Noise(all=0.2), 30)
     first = classifier.logits(drawn).clone()
     assert torch.equal(classifier.logits(drawn), first)
 
@@ -244,10 +240,7 @@ def test_sites_that_a_module_overwrites_stay_as_they_were_drawn(dtype, device):
     clean = sc.Graph(5, [(0, 1)], node_data={"x": bits}).with_bits("x")
     module = WritesSites().to(device)
     smoothed = sc.SmoothedClassifier(from_pyg(module, n_classes=2), sc.Noise(words=0.2), {"words": "x"})
-    problem = smoothed.problem([clean])
-    drawn = sampler(problem.sites[0], problem.noise, device).draw(
-        WordStream.of_chunk(1, clean.key, "estimation", 0), 50
-    )
+    drawn = copies_of(clean, smoothed.noise, 50, {"words": "x"}, device=device)
     before = drawn.node_values("x").copy()
     smoothed.classifier.logits(drawn)
     np.testing.assert_array_equal(drawn.node_values("x"), before)
