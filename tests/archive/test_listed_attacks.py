@@ -216,6 +216,32 @@ def test_a_shortened_list_is_refused(tmp_path):
         archives.verify(changed(path, **without(path, 1, 1, 0)))
 
 
+@pytest.mark.parametrize("name", ["deletions", "changed types"])
+def test_a_list_too_short_for_the_capacities_is_refuted(tmp_path, name):
+    """How many sets of changes there are follows from how many sites there are: fewer would be less to prove."""
+    path = written(tmp_path, LISTED[name](evidence=sc.Evidence(0)))
+    assert archives.verify(path).verdict == "proved"
+
+    def fewer(told):
+        told["listed"][0]["attacks"][1] -= 1
+
+    changed(path, fewer, **without(path, 0, 2, 0))
+    assert (0, "listed") in found(archives.verify(path))
+
+
+def test_no_list_at_all_is_refuted(tmp_path):
+    """No attacks at all would certify every size, with nothing to prove."""
+    path = written(tmp_path, LISTED["deletions"](evidence=False))
+
+    def nothing(told):
+        for each, graph in zip(told["listed"], told["graphs"], strict=True):
+            each |= {"levels": [[], []], "attacks": [0, 0]}
+            graph["claims"]["certified_size"] = 0 if graph["claims"]["abstained"] else 2
+
+    changed(path, nothing)
+    assert {field for _, field in found(archives.verify(path))} == {"listed"}
+
+
 def test_a_list_that_was_shortened_everywhere_is_found_on_the_objects(tmp_path):
     """Two attacks are left out of the list and of its number: nothing in the file can tell."""
     path = written(tmp_path, LISTED["rewire"](own_samples=0))

@@ -10,7 +10,8 @@
 3. with evidence, every level within a radius is proved by the counts, or attack by attack from the votes of the side
    file; λ, g and the ranks of attacks are chosen anew, from the votes before;
 4. of a threat that lists its attacks, each size is proved from the list of the file: all smaller ones are, and each of
-   its attacks lies on a level that the counts prove, or is weighed, or has votes of its own;
+   its attacks lies on a level that the counts prove, or is weighed, or has votes of its own; lists are no shorter than
+   the capacities of their objects allow;
 5. of a collective claim, every listed attack is weighed against the answers of all targets;
 6. an end of an interval is proved as it is stated;
 7. where every attack was tried, sizes follow from the number of the first breaking attack and the counts of attacks.
@@ -42,8 +43,10 @@ from starcert.system.output import progress_bar, quantity
 if TYPE_CHECKING:
     from starcert.archive.exact_archive import ExactArchive
     from starcert.archive.intervals import IntervalArchive
+    from starcert.claims.question import Question
     from starcert.objects import Sites
     from starcert.objects.binding import Problem
+    from starcert.objects.noise import Noise
 
 Verdict: TypeAlias = Literal["proved", "refuted", "stated", "consistent", "recounted"]
 
@@ -239,6 +242,9 @@ def _certificates(
     path: str, archive: Archive, progress: bool | None, anew: tuple[Mismatch, ...], *, listed_anew: bool
 ) -> Verification:
     mismatches, checks, file, by_kernel = [*anew], list[EvidenceCheck | None](), FileProofs(archive), 0
+    rows, joint = dict.fromkeys(zip(archive.votes.objects.tolist(), archive.boxes, strict=True)), archive.collective
+    for questions in (archive.asked or (), [] if joint is None else [each.asked for each in joint.votes.questions]):
+        mismatches += _false_lists(archive, questions, archive.noise, rows)
     with progress_bar("graphs", len(archive), shown=progress) as advance:
         for row, name in enumerate(archive.names):
             proofs = RowProofs(file, row)
@@ -264,13 +270,33 @@ def _certificates(
 
 
 def _intervals(path: str, archive: IntervalArchive, progress: bool | None) -> Verification:
-    mismatches, proofs = list[Mismatch](), IntervalProofs(archive)
+    result, proofs = archive.result, IntervalProofs(archive)
+    mismatches = list(_false_lists(archive, result.asked or (), result.noise, enumerate(result.capacities)))
     with progress_bar("intervals", len(archive), shown=progress) as advance:
         for row, name in enumerate(archive.names):
             claims = zip(archive.claims, archive.intervals[row], strict=True)
             mismatches += _mismatches(row, name, proofs, (Interval(row, claim, *ends) for claim, ends in claims))
             advance(1)
     return Verification(path, archive, tuple(mismatches), weighed=proofs.weighed)
+
+
+def _false_lists(
+    archive: Any,  # noqa: ANN401  (of certificates, or of intervals)
+    asked: Sequence[Question],
+    noise: Noise,
+    objects: Iterable[tuple[int, Sequence[int] | None]],
+) -> Iterator[Mismatch]:
+    """Numbers of listed attacks that no object of this capacity has: of fewer there would be less to prove."""
+    if not asked:
+        return
+    from starcert.archive.checker.attack_counts import check_listed  # noqa: PLC0415  (threats list attacks on objects)
+
+    rows = (archive if archive.kind == "certificates" else archive.result).votes.objects.tolist()
+    for number, capacity in objects:
+        counts = asked[number].counts
+        if capacity is not None and (must := check_listed(asked[number].threat, counts, noise, capacity)):
+            row = rows.index(number)
+            yield Mismatch(row, archive.names[row], "listed", counts, must)
 
 
 def _false_trials(archive: ExactArchive) -> Iterator[Mismatch]:

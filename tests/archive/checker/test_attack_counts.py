@@ -7,8 +7,16 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.archive.checker.attack_counts import _even, _set_counts, _uneven, check_capacity, check_counts, rank_of
-from starcert.claims.question import OrderedAttacks
+from starcert.archive.checker.attack_counts import (
+    _even,
+    _set_counts,
+    _uneven,
+    check_capacity,
+    check_counts,
+    check_listed,
+    rank_of,
+)
+from starcert.claims.question import OrderedAttacks, Question
 from starcert.methods.exhaustive import any_changes
 from starcert.objects import Bits, Categories
 from starcert.objects.binding import bind_all
@@ -36,7 +44,7 @@ def test_what_a_threat_lists_is_never_refused(what):
     for number in range(12):
         clean = OBJECTS[what](rng)
         problem = any_changes([clean], None)
-        if what == "bits" and number % 2:
+        if what in ("bits", "a row of bits") and number % 2:
             problem = bind_all([clean], sc.Noise(all=sc.Flip(delete=0.1, add=0.2)), None)
         sites, axes, capacity = problem.sites[0], problem.noise.axes, problem.capacities[0]
         assert check_capacity(axes, capacity, sites.n_sites) == ""
@@ -48,6 +56,37 @@ def test_what_a_threat_lists_is_never_refused(what):
                 continue
             some += 1
             assert check_counts(threat, counts, axes, capacity, sites.n_sites) == "", (text, counts, capacity)
+    assert some > 20
+
+
+FLIPS = (sc.Flip(0.2), sc.Flip(delete=0.3, add=0.1), sc.Flip(delete=0.4, add=0), sc.Flip(0.0))
+LAWS = {
+    "bits": FLIPS,
+    "types": (*FLIPS, sc.Edges(delete=0.1, add=0.05, change=0.15)),
+    "a row of bits": FLIPS,
+    "categories": (sc.Categorical(0.2),),
+}
+
+
+@pytest.mark.parametrize("what", LAWS)
+def test_what_a_threat_lists_for_votes_is_never_refused(what):
+    rng, some = np.random.default_rng(2), 0
+    for _ in range(12):
+        clean, (one, other) = OBJECTS[what](rng), rng.choice(len(LAWS[what]), 2)
+        regions, noise = None, sc.Noise(all=LAWS[what][one])
+        if isinstance(clean, sc.Graph) and rng.random() < 0.6:
+            pairs = [pair for pair in combinations(range(5), 2) if rng.random() < 0.8]
+            regions = sc.Partition.from_pairs({"near": pairs[:3], "far": pairs[3:]})
+            noise = sc.Noise({"near": LAWS[what][one], "far": LAWS[what][other]})
+        problem = bind_all([clean], noise, regions)
+        for text in THREATS:
+            try:
+                asked = Question.of(read_threat(text), problem.sites[0], problem.noise)
+            except sc.InvalidParameterError:  # a threat for other objects, or other laws
+                continue
+            some += 1
+            capacity = problem.capacities[0]
+            assert check_listed(asked.threat, asked.counts, problem.noise, capacity) == "", (text, asked, capacity)
     assert some > 20
 
 

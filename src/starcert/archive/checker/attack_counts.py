@@ -15,6 +15,7 @@ from itertools import repeat
 from math import comb
 from typing import NamedTuple
 
+from starcert.objects.noise import Noise
 from starcert.objects.threats import Additions, AnyFlips, Changes, Deletions, Threat
 from starcert.objects.threats.sets import SiteThreat
 
@@ -72,6 +73,15 @@ def check_counts(
     return _compared(counts, _set_counts(least), _set_counts(_even(fewest, counts[0])))
 
 
+def check_listed(threat: Threat, counts: Sequence[int], noise: Noise, capacity: Sequence[int]) -> str:
+    """The same of attacks that are listed for votes under a noise; "" where capacities do not say how many sites."""
+    regions = _by_region(noise.axes, capacity).values()
+    if not all(kinds.keys() == {""} or {"delete", "add"} <= kinds.keys() <= _KINDS for kinds in regions):
+        return ""
+    n_sites = sum(kinds[kind] for kinds in regions for kind in kinds.keys() - {"change"})
+    return check_counts(threat, counts, noise.axes, capacity, n_sites)
+
+
 def rank_of(sites: Sequence[int], most: int) -> int:
     """The place of a set of sites among those of its size, by their largest one; beyond `most` it is `most` + 1."""
     rank = 0
@@ -98,14 +108,13 @@ def _reach(threat: SiteThreat, axes: Sequence[str], capacity: Sequence[int], n_s
     if type(threat) is AnyFlips:
         bits = all(kinds.keys() == {"delete", "add"} for kinds in _by_region(axes, capacity).values())
         return _Reach(n_sites, n_sites, 1 if bits else ways)
-    suffix = _SUFFIX.get(type(threat))
-    if suffix is None or any(kinds.keys() - {"", *_KINDS} for kinds in _by_region(axes, capacity).values()):
+    suffix, regions = _SUFFIX.get(type(threat)), _by_region(axes, capacity).values()
+    if suffix is None or any(kinds.keys() - {"", *_KINDS} for kinds in regions):
         return _Reach(0, n_sites, ways)
-    own = plain = 0
-    for axis, count in zip(axes, capacity, strict=True):
-        _, _, kind = axis.partition(".")
-        own, plain = own + count * (kind == suffix), plain + count * (not kind)
-    return _Reach(own, own + plain, ways)
+    own = sum(kinds.get(suffix, 0) for kinds in regions)
+    # A change of a bit that is no edge deletes or adds.
+    other = sum(sum(kinds.values()) for kinds in regions if suffix not in kinds)
+    return _Reach(own, own + other, ways)
 
 
 def _even(n: int, total: int) -> dict[int, int]:
