@@ -239,7 +239,8 @@ def _replace_value(rng: Random, whole: Any) -> None:
 def _make_extreme(rng: Random, whole: Any) -> None:
     """All probabilities of the noise are the same extreme one, exactly."""
     p = rng.choice((5e-324, 1e-310, 1e-160, 1e-101, 1e-100, 1e-99, 1e-50, 1 - 2.0**-53, 0.5, 0.0, 1.0))
-    for law in (each for each in whole.get("noise", ()) if isinstance(each, dict)):
+    laws = whole.get("noise")
+    for law in (each for each in laws if isinstance(each, dict)) if isinstance(laws, list) else ():
         exact = law.get("exact", {})
         for name in exact if isinstance(exact, dict) else ():
             law[name], exact[name] = p, str(Fraction(p))

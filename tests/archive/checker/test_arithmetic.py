@@ -12,6 +12,7 @@ import starcert as sc
 from starcert.archive.checker import arithmetic
 from starcert.archive.checker.arithmetic import CellListing, _rough_ratio, can_list, limit_holds
 from starcert.claims.slack import slacks_of, tradeoffs_of
+from starcert.math.bets import anytime_limit
 from starcert.math.limits import upper_limit
 from starcert.math.margins import MultiClass
 
@@ -61,6 +62,17 @@ def test_the_limits_of_many_counts_need_no_beta_function():
 @pytest.mark.parametrize(("limit", "holds"), [(Fraction(6, 100), True), (Fraction(5, 100), False)])
 def test_a_limit_that_holds_at_any_time_takes_a_capital_of_1_over_its_share(limit, holds):
     assert arithmetic.anytime_limit_holds(30, 1000, limit, Fraction(1, 100)) is holds
+
+
+@pytest.mark.parametrize("total", [10, 1_000, 3_000, 10**5, 10**7])
+@pytest.mark.parametrize("share", [Fraction(1, 20), Fraction(1, 20_000), Fraction(1, 10**12)])
+def test_whatever_is_above_a_limit_that_holds_at_any_time_is_proved(total, share):
+    """However far above it: there the capital is beyond all numbers, and takes seconds and thousands of bits."""
+    for count in (0, 1, total // 100, total // 3, total - 1):
+        limit = Fraction(anytime_limit(count, total, share))
+        for above in (Fraction(1, 10**9), Fraction(1, 100), Fraction(1, 2), Fraction(99, 100)):
+            assert arithmetic.anytime_limit_holds(count, total, limit + (1 - limit) * above, share)
+        assert limit == 1 or not arithmetic.anytime_limit_holds(count, total, limit * (1 - Fraction(1, 10**6)), share)
 
 
 NOISES = [

@@ -71,17 +71,34 @@ def anytime_limit_holds(count: int, total: int, limit: Fraction, share: Fraction
 
     The capital is the mean of (v/u)ᵐ((1−v)/(1−u))ⁿ⁻ᵐ over all v < u, by the law of arcsine, with m of n votes. As a
     series of positive terms it is √(u(1−u)) · ₂F₁(1, n+1; m+3/2; u) / ((2m+1)·arcsin √u). Where it is 2 or more, it
-    increases with u.
+    increases with u: far above what is needed, where it has thousands of digits, a smaller u proves the same.
     """
     if limit >= 1:
         return True
     if limit <= 0 or limit * total < count:
         return False
+    enough = _rejected(count, total, math.log(share.denominator) - math.log(share.numerator))
     with LOCK, ctx.workprec(128):
-        u = exact_number(limit)
+        u = exact_number(min(limit, Fraction(enough)))
         series = u.hypgeom_2f1(1, total + 1, arb(count) + arb("1.5"))
         capital = series * (u * (1 - u)).sqrt() / ((2 * count + 1) * u.sqrt().asin())
         return bool(capital * exact_number(share) >= 1)
+
+
+def _rejected(count: int, total: int, goal: float) -> float:
+    """A probability against which the logarithm of the capital is more than a goal; 1 if floats know of none.
+
+    It is n·KL(m/n, u) less about half a logarithm of n: one whole and 10 above the goal are enough.
+    """
+    rate, low, high = count / total, count / total, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        gained = (total - count) * (math.log1p(-rate) - math.log1p(-middle))
+        gained += count * math.log(rate / middle) if count else 0.0
+        low, high = (low, middle) if gained >= goal + math.log(total) + 10 else (middle, high)
+    return high
 
 
 LIMITS = {"clopper-pearson": limit_holds, "anytime": anytime_limit_holds}
