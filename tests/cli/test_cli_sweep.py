@@ -35,6 +35,12 @@ def test_a_sweep_names_what_to_certify_and_that_runs(project, here):
         rows = list(csv.DictReader(file))
     best = max((row for row in rows if row["unbeaten"] == "True"), key=lambda row: float(row["accuracy"]))
     assert command[2:] == ["--noise", best["noise"], "--data", OTHER, "--out", "certified"]
+    _, told, _ = here("sweep", *words, "--json")
+    said = json.loads(told)
+    assert [level["noise"] for level in said["levels"]] == [row["noise"] for row in rows]
+    assert set(said["levels"][0]) == set(rows[0])
+    assert said["levels"][said["suggested"] - 1]["noise"] == best["noise"]
+    assert shlex.split(said["next"])[1] == "certify"
     status, _, err = here(*command)
     # Pasted unread, it does not certify the graphs that the level was chosen on.
     assert status == 2
@@ -94,7 +100,7 @@ BAD = [
     (("run.toml", "--grid", "hub=0.1,2"), "'--grid hub' must be a probability from 0 to 1. Got 2.0"),
     (("run.toml", "--grid", "hub=0.1,bridg=0.2"), "Did you mean bridge?"),
     (("run.toml", "--grid", "hubs=0.1,0.2"), "There is no region hubs. Did you mean hub?"),
-    (("run.toml", "--grid", "hub=0.1", "--split", "test"), "'split' must leave the test part to certification"),
+    (("run.toml", "--grid", "hub=0.1", "--split", "test"), "'split' cannot be test in a sweep"),
 ]
 
 

@@ -186,7 +186,7 @@ def test_an_injected_node_has_the_data_that_the_run_file_states(project, here):
     assert rows_of(project / "again") == rows
     status, _, err = here("certify", "run.toml", "--threat", "rewire:1", "--out", "no")
     assert status == 2
-    assert "'spare_node' must be left out unless a node is injected" in err
+    assert "'spare_node' needs a threat that injects nodes injected" in err
     status, _, err = here("certify", "spare/run.toml", "--spare-node", "part=motif", "--out", "motif")
     assert (status, err) == (0, "")
     assert {row["attacks_1"] for row in rows_of(project / "motif")} == {"5"}

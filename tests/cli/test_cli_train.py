@@ -1,5 +1,6 @@
 """`starcert train`, and `certify` and `sweep` with the weights that it wrote."""
 
+import json
 import os
 import subprocess
 import sys
@@ -39,6 +40,9 @@ def test_the_example_is_trained_and_certified(tmp_path, here, monkeypatch):
     assert "Trained Net on 48 graphs, 6 for validation: 60 epochs in" in out
     assert "Wrote model.pt." in out
     assert out.endswith("Next: starcert certify run.toml\n")
+    said = json.loads(here("train", "run.toml", "--json")[1])
+    assert (said["trained_before"], said["epochs"], said["next"]) == (True, 60, "starcert certify run.toml")
+    assert said["majority_share"] < said["validation_accuracy"] <= 1
     status, out, err = here("certify", "run.toml", "--samples", 300)
     assert (status, err) == (0, "")
     assert "accuracy, smoothed                        │ 100.0%" in out
@@ -65,7 +69,7 @@ def test_certify_votes_with_the_weights_and_says_which(untrained, here):
     assert here("train", "run.toml", "--again", "--seed", 1)[0] == 0
     status, _, err = here("certify", "certified/run.toml", "--out", "other")
     assert status == 2
-    assert "not everything is as it was: classifier" in err
+    assert "Changed since this run was recorded: classifier" in err
     status, _, err = here("certify", "run.toml")
     assert status == 2
     assert "holds another run (content of classifier" in err

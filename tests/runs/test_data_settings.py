@@ -49,9 +49,9 @@ def test_shares_are_of_every_class_and_follow_from_the_seed():
     assert sorted(data.split((0.5, 0.25, 0.25), seed=3)[2].names) == sorted(part_of(found, "test", 3).names)
     default = with_fractions(data, {"train": 0.8, "validation": 0.1, "test": 0.1}, 0)
     assert part_of(default, "test", 0).names == part_of(data, "test", 0).names
-    with pytest.raises(InvalidParameterError, match=r"fractions.*Take one of the two out"):
+    with pytest.raises(InvalidParameterError, match=r"fractions.*Drop one of them"):
         with_fractions(found, {"train": 1.0}, 0)
-    with pytest.raises(InvalidParameterError, match=r"fractions.*data without classes"):
+    with pytest.raises(InvalidParameterError, match=r"fractions.*data with classes"):
         with_fractions(Dataset([sc.Graph(2, [])]), {"train": 1.0}, 0)
 
 
@@ -102,7 +102,5 @@ def test_labels_of_a_tensor_file_and_of_nodes_may_have_another_name(tmp_path):
 
 def test_nodes_have_masks_and_no_fractions():
     graph = sc.Graph(3, [(0, 1)], node_data={"x": np.eye(3)})
-    with pytest.raises(
-        InvalidParameterError, match=r"'fractions' must be left out where nodes are classified.*train_mask"
-    ):
+    with pytest.raises(InvalidParameterError, match=r"'fractions' divides graphs, not nodes.*train_mask"):
         with_fractions(Dataset(graph, [0, 1, 0]), {"train": 0.5, "test": 0.5}, 0)

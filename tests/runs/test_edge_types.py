@@ -67,7 +67,7 @@ def test_a_table_of_molecules_and_a_module_that_asks_for_bonds_reach_a_report(he
     text = Path("out/run.toml").read_text().replace('edge_types = "bond"\n', "")
     Path("out/other.toml").write_text(text.replace("net.py:net", "net.py:function").replace(", change = 0.1", ""))
     status, _, err = here("certify", "out/other.toml", "--out", "third")
-    assert (status, "not everything is as it was: " in err, "data" in err) == (2, True, True)
+    assert (status, "Changed since this run was recorded: " in err, "data" in err) == (2, True, True)
     assert here("certify", "out/other.toml", "--out", "third", "--edge-types", "bond")[0] == 0
 
 
@@ -172,16 +172,14 @@ def test_attributes_of_edges_in_graphml_files(tmp_path):
 def test_lists_of_edges_and_functions_have_no_use_for_it(tmp_path):
     (tmp_path / "graphs").mkdir()
     (tmp_path / "graphs" / "a.edges").write_text("a b\n")
-    with pytest.raises(StarcertError, match=r"'edge_types' must be left out: a.edges is a list of edges. *which carry"):
+    with pytest.raises(StarcertError, match=r"'edge_types' cannot be kind: a.edges is a list of edges. *which carry"):
         load_graphs(tmp_path / "graphs", edge_types="kind")
     project = worlds.project(tmp_path / "project").parent
     made = check_values({"data": "model.py:make"}, SETTINGS, base=project)["data"]
-    with pytest.raises(
-        StarcertError, match=r"'edge_types' must be left out: model.py:make makes graphs with the types"
-    ):
+    with pytest.raises(StarcertError, match=r"'edge_types' cannot be kind: model.py:make makes graphs with the types"):
         load_graphs(made, edge_types="kind")
     (tmp_path / "one.npz").touch()
-    with pytest.raises(StarcertError, match=r"'edge_types' must be left out: the edges of one.npz carry nothing"):
+    with pytest.raises(StarcertError, match=r"'edge_types' cannot be kind: the edges of one.npz carry nothing"):
         load_graphs(tmp_path / "one.npz", edge_types="kind")
 
 

@@ -134,5 +134,5 @@ def test_regions_that_the_noise_does_not_have_are_refused():
     with pytest.raises(InvalidParameterError, match=r"name regions of the noise, motif, random. Got 'rndom'.*random\?"):
         parse_grid(["motif=0.1,rndom=0.2"]).levels(fixed)
     for known in (None, sc.Noise(bonds=0.1)):
-        with pytest.raises(InvalidParameterError, match=r"say both bonds.delete and bonds.add. Got 'bonds.add'"):
+        with pytest.raises(InvalidParameterError, match=r"needs both bonds.delete and bonds.add"):
             parse_grid(["bonds.add=0.1,0.2"]).levels(known)

@@ -75,8 +75,8 @@ def test_nodes_are_named_after_their_graph_and_have_their_own_classes(here, tmp_
     ("kind", "old", "new", "words"),
     [
         ("nodes", 'targets = "nodes"', 'targets = "edges"', "'targets' must be one of graphs, nodes. Got 'edges'"),
-        ("nodes", 'targets = "nodes"', 'split = "all"', "'nodes' must be left out where graphs are classified"),
-        ("nodes", 'targets = "nodes"', 'targets = "nodes"\nsplit = "test"', "'split' must be all where nodes are"),
+        ("nodes", 'targets = "nodes"', 'split = "all"', "'nodes' needs targets"),
+        ("nodes", 'targets = "nodes"', 'targets = "nodes"\nsplit = "test"', "'split' divides graphs, not nodes"),
         (
             "nodes",
             'nodes = "test_mask"',
@@ -116,7 +116,7 @@ def test_init_refuses_other_kinds(here, tmp_path, monkeypatch):
     status, _, err = here("init", "--kind", "tensor")
     assert (status, "'--kind' must be one of molecule, directed, nodes, vector" in err) == (2, True)
     status, _, err = here("init", "--kind", "nodes", "--example", "sklearn")
-    assert (status, "be left out beside --kind" in err) == (2, True)
+    assert (status, "cannot be combined with --kind" in err) == (2, True)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -198,11 +198,14 @@ def test_data_without_classes_of_nodes_certify_too(here, tmp_path, monkeypatch):
     here("init", "--kind", "nodes")
     changed(tmp_path / "graphs" / "friends.graphml", 'attr.name="y"', 'attr.name="village"')
     status, _, err = here("certify", "run.toml", "--samples", "100")
-    assert (status, "say how many classes there are, for data without labels" in " ".join(err.split())) == (2, True)
+    assert (status, "has an unknown number of classes, as the data have no labels" in " ".join(err.split())) == (
+        2,
+        True,
+    )
     model = "import starcert as sc\n\ndef classifier():\n    return sc.classifiers.from_node_function(village"
     changed(tmp_path / "model.py", "def classifier():", f"{model})\n\n\ndef other():")
     status, _, err = here("certify", "run.toml", "--samples", "100")
-    assert (status, "be left out for a model that says which nodes" in " ".join(err.split())) == (2, True)
+    assert (status, "is set by the model itself" in " ".join(err.split())) == (2, True)
     changed(tmp_path / "run.toml", 'nodes = "test_mask"', "")
     status, out, err = here("certify", "run.toml", "--samples", "100")
     assert (status, "40 nodes, 2 classes" in out) == (0, True), err

@@ -101,7 +101,7 @@ def test_an_empty_part_and_two_divisions(tmp_path):
     found = split_by(tmp_path, {"train": [0, 1], "test": []})
     with pytest.raises(StarcertError, match=r"The test part of 6 graphs is empty \(train has 2\)"):
         part_of(found, "test", 0)
-    with pytest.raises(InvalidParameterError, match="'splits' must be left out where a column of the data"):
+    with pytest.raises(InvalidParameterError, match="'splits' is not needed: a column of the data"):
         divided(found, tmp_path / "splits.json")
 
 
@@ -132,11 +132,11 @@ def test_a_run_with_its_own_split_is_repeated_and_changes_are_noticed(trained, h
     (trained / "splits.json").write_text('{"train": [0, 1], "test": [3, 4]}')  # trained on other graphs
     status, _, err = here("certify", "results/run.toml", "--out", "third")
     assert status == 2
-    assert "not everything is as it was: classifier" in err
+    assert "Changed since this run was recorded: classifier" in err
     (trained / "splits.json").write_text('{"train": [0, 1, 2], "test": [3, 5]}')  # other graphs to certify
     status, _, err = here("certify", "results/run.toml", "--out", "third")
     assert status == 2
-    assert "not everything is as it was: data" in err
+    assert "Changed since this run was recorded: data" in err
     # Whoever gives another division means it.
     assert here("certify", "results/run.toml", "--splits", "splits.json", "--out", "third")[0] == 0
 
@@ -179,7 +179,7 @@ def test_a_column_of_the_data_says_the_parts(trained, here):
     assert here("certify", "results/run.toml", "--out", "again")[0] == 0
     status, _, err = here("certify", "results/run.toml", "--splits", "splits.json", "--out", "third")
     assert (status, err.count("\n")) == (2, 1)
-    assert "'splits' must be left out where a column of the data says the parts" in err
+    assert "'splits' is not needed: a column of the data gives the parts" in err
 
 
 def test_a_function_that_returns_a_data_set_keeps_its_names_and_its_parts(tmp_path):

@@ -12,7 +12,7 @@ import tomlkit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcert.runs.run_file import FILES, RUN, VOTES, OutputFolder, RunRecord, read_run_file, rewritten, toml_item
+from starcert.runs.run_file import FILES, RUN, VOTES, OutputFolder, RunRecord, read_run_file, toml_item
 from starcert.runs.settings import run_settings
 from starcert.system.errors import StarcertError
 from starcert.system.files import write_whole
@@ -34,66 +34,6 @@ def test_values_come_back_to_the_last_bit(value):
         assert back == value
         assert type(back) is type(value)
         assert repr(back) == repr(value)
-
-
-MINE = """# my best run
-seed = 1  # lucky
-
-# as many as there are cores
-workers = 2
-out = "elsewhere"
-
-[noise]  # little
-motif = 0.02  # where the answer lies
-rest = {delete = 0.3, add = 0.2}
-
-[expected]
-model = "1"
-"""
-
-
-def test_what_is_the_same_stays_to_the_letter():
-    plain = "".join(line.partition("#")[0].rstrip() + "\n" for line in MINE.splitlines())
-    assert rewritten(MINE, plain) == MINE
-    assert rewritten(MINE, MINE) == MINE
-
-
-@pytest.mark.parametrize(
-    ("line", "by"), [("workers = 2", "workers = 3"), ("motif = 0.02 ", "motif = 0.5 "), ('model = "1"', 'model = "2"')]
-)
-def test_comments_outlive_the_values_beside_them(line, by):
-    assert rewritten(MINE, MINE.replace(line, by)) == MINE.replace(line, by)
-
-
-def test_what_is_gone_goes_and_what_is_new_comes():
-    new = 'seed = 1\nsplit = "test"\n[noise]\nmotif = 0.02\nother = 0.1\n[expected]\nmodel = "1"\ndata = "2"\n'
-    back = tomllib.loads(text := rewritten(MINE, new))
-    assert back == tomllib.loads(new) | {"out": "elsewhere"}  # a run file that is written never says where to
-    assert "# lucky" in text
-    assert "# where the answer lies" in text
-
-
-def test_the_head_is_that_of_the_last_run():
-    head = "# A run of starcert certify, made by starcert {}. …\n# Paths are relative to the folder of this file.\n"
-    assert rewritten(head.format(1) + MINE, head.format(2) + MINE) == head.format(2) + MINE
-
-
-@pytest.mark.parametrize(
-    "there",
-    [
-        "seed = 1  # lucky\nnoise.motif = 0.5\nnoise.rest.delete = 0.3\nnoise.rest.add = 0.1\n",
-        "seed = 1\n[noise]\nmotif = 0.02\n[expected]\nmodel = '1'\n[noise.rest]\ndelete = 0.3\nadd = 0.2\n",
-        "noise = { motif = 0.02, rest = { delete = 0.3, add = 0.1 } }  # on one line\nexpected = {}\n",
-        "noise = 3\nexpected = [1]\n",
-        "[[noise]]\nmotif = 1\n",
-    ],
-)
-def test_whatever_way_it_is_written_it_says_what_it_should(there):
-    assert tomllib.loads(rewritten(there, MINE)) == tomllib.loads(MINE)
-
-
-def test_a_file_that_is_none_is_replaced():
-    assert rewritten("seed = ", "seed = 1\n") == "seed = 1\n"
 
 
 DIGESTS = {"model": "m", "data": "d", "regions": "r", "classifier": "c"}
@@ -132,6 +72,20 @@ def test_the_same_run_again_replaces_what_is_there(settings):
         place.finish()
     assert (place.final / "report.html").read_text() == "2"
     assert not place.partial.exists()
+
+
+def test_a_run_file_keeps_its_comments_until_it_says_something_else(settings):
+    place = OutputFolder(settings.out)
+    place.begin(RunRecord(settings, DIGESTS))
+    file = place.kept / RUN
+    mine = file.read_text().replace("\nseed = ", "\n# lucky\nseed = ")
+    file.write_text(mine)
+    place.write_run_file(RunRecord(settings, DIGESTS))
+    assert file.read_text() == mine
+    place.write_run_file(RunRecord(settings, DIGESTS, comments=["The noise is that of level 2."]))
+    assert "level 2" in file.read_text()
+    place.write_run_file(RunRecord(settings.changed(alpha=0.02), DIGESTS))
+    assert read_run_file(file).values["alpha"] == 0.02
 
 
 def test_an_empty_folder_may_be_the_output(settings):

@@ -112,7 +112,9 @@ def test_a_missing_column_lists_those_that_are_there(tmp_path, columns, words):
 
 def test_a_list_of_molecules_has_no_columns(tmp_path):
     (tmp_path / "m.smi").write_text("CC\n")
-    with pytest.raises(StarcertError, match=r"'columns' must be left out: .*m.smi has no line that names columns"):
+    with pytest.raises(
+        StarcertError, match=r"'columns' cannot be label=activity: .*m.smi has no line that names columns"
+    ):
         load_graphs(tmp_path / "m.smi", columns={"label": "activity"})
 
 

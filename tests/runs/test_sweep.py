@@ -152,7 +152,7 @@ def test_the_written_run_file_repeats_the_sweep(done, tmp_path):
     assert (tmp_path / "again/sweep.csv").read_bytes() == (run.parent / "sweep/sweep.csv").read_bytes()
     (tmp_path / "moved/model.py").write_text(worlds.MODEL + "\n# changed")
     again = sweep_settings(read_run_file(tmp_path / "moved/sweep/run.toml"), {"out": tmp_path / "third"}, None)
-    with pytest.raises(StarcertError, match=r"not everything is as it was: model\."):
+    with pytest.raises(StarcertError, match=r"Changed since this run was recorded: model\."):
         run_sweep(again, expected=written.expected)
     assert not list(tmp_path.glob("third*"))
 
@@ -231,7 +231,7 @@ def test_a_model_that_asks_for_the_noise_is_made_for_each_level(run):
     assert not found.one_model
     assert [level.n_base_right for level in found.levels] == [3, 3, 2, 2]  # the cliques are lost at the higher levels
     assert len(notes) == 1  # said once, not for each level
-    assert "the classifier cannot travel" in notes[0]
+    assert "the classifier cannot be pickled" in notes[0]
     certify_run(settings_of(run, data=run.parent / "many", out=run.parent / "certified").run)
     assert module.made[-1][0] == settings.levels[0]
 
@@ -244,7 +244,7 @@ def test_a_model_cannot_be_made_from_regions_that_are_read_off_it(run):
 
     material = read_inputs(settings.run.changed(split="all"))
     offer = replace(material, train=material.everything, rule=None).offered("cpu", settings.levels[0])
-    with pytest.raises(StarcertError, match=r"'regions' must not be read off the model of model.py:trained"):
+    with pytest.raises(StarcertError, match=r"'regions' cannot come from the model of model.py:trained"):
         call_model(settings.run.model, offer)
 
 

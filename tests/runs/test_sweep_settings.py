@@ -74,7 +74,7 @@ def test_validation_graphs_are_used_where_there_are_any(run):
     run.write_text('split = "test"\n' + run.read_text())
     assert sweep_settings(read_run_file(run), {}, GRID).run.split == "validation"
     assert sweep_settings(read_run_file(run), {"split": "all"}, GRID).run.split == "all"
-    with pytest.raises(InvalidParameterError, match=r"'split' must leave the test part to certification. Got 'test'"):
+    with pytest.raises(InvalidParameterError, match=r"'split' cannot be test in a sweep"):
         sweep_settings(read_run_file(run), {"split": "test"}, GRID)
 
 
@@ -86,7 +86,7 @@ def test_a_model_that_asks_for_a_part_of_the_data_gets_it(run, part):
 
 
 def test_a_grid_is_needed(run):
-    with pytest.raises(InvalidParameterError, match=r"'grid' must be given. .*--grid motif=0.02"):
+    with pytest.raises(InvalidParameterError, match=r"Missing setting: grid. .*--grid motif=0.02"):
         sweep_settings(read_run_file(run), {}, None)
 
 

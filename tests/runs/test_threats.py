@@ -103,10 +103,15 @@ def test_spare_nodes_come_with_their_data():
             DATA,
             "rewire:1",
             {"element": "C"},
-            "'spare_node' must be left out unless a node is",
+            "'spare_node' needs a threat that injects nodes",
         ),
-        (Dataset([sc.Bits([0, 1])], [0]), "inject:1", {}, "'threat' must inject nodes into graphs that are classified"),
-        (Dataset(LABELLED[0], [0, 1, 0]), "inject:1", {"element": "C"}, "'threat' must inject nodes into graphs"),
+        (Dataset([sc.Bits([0, 1])], [0]), "inject:1", {}, "'threat' injects nodes, so graphs must be classified"),
+        (
+            Dataset(LABELLED[0], [0, 1, 0]),
+            "inject:1",
+            {"element": "C"},
+            "'threat' injects nodes, so graphs must be classified",
+        ),
     ],
 )
 def test_spare_nodes_that_cannot_be_made_are_one_message(data, threat, entries, said):

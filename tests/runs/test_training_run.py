@@ -167,7 +167,7 @@ def test_nodes_are_learned_from_their_masks(tmp_path):
     missing = "'data' must have the node data train_mask and val_mask"
     with pytest.raises(InvalidParameterError, match=f"{missing}.*There are: x"):
         trained(file, options=check_values({"data": "maskless.pt", "nodes": None}, SETTINGS, base=tmp_path))
-    with pytest.raises(InvalidParameterError, match="'batch_size' must be left out where nodes are classified"):
+    with pytest.raises(InvalidParameterError, match="'batch_size' is for graphs"):
         trained(file, batch_size=5)
 
 
@@ -190,9 +190,9 @@ def test_what_cannot_be_trained_is_told_what_to_do(tmp_path, model, complaint):
 @pytest.mark.parametrize(
     ("values", "complaint"),
     [
-        ({"weights": None}, "'weights' must say where the trained weights go"),
+        ({"weights": None}, "Missing setting: weights"),
         ({"weights": "nowhere/model.pt"}, "'weights' must be a file in a folder that can be written"),
-        ({"regions": "explained"}, "'regions' must not be read off a model that is still to be trained"),
+        ({"regions": "explained"}, "'regions' cannot come from a model that is still to be trained"),
     ],
 )
 def test_mistakes_are_told_before_any_work(tmp_path, values, complaint):
@@ -359,7 +359,7 @@ def with_rare_class(folder):
 def test_a_rare_class_turns_weights_on_and_the_output_says_why(tmp_path):
     file = with_rare_class(tmp_path)
     found = trained(file)
-    text = "\n".join(trained_view(found))
+    text = "\n".join(trained_view(found, ""))
     why = "Class weights: balanced by default, because class 1 has 6.1% of the training objects, under 10%"
     assert f"{why} (--class-weights none turns this off). They are 0: 0.53" in text
     assert found.made["settings"]["class_weights"] == list(found.weighting.weights)
@@ -372,7 +372,7 @@ def test_a_rare_class_turns_weights_on_and_the_output_says_why(tmp_path):
     assert "class_weights" not in plain.made["settings"]  # nor has a file of weights from before there were any
     assert "A class is rare" not in plain.page.read_text()
     chosen = trained(file, again=True, class_weights=(1.0, 5.0), epochs=40)
-    assert any(line.startswith("Class weights, as chosen: 0: 0.8") for line in trained_view(chosen))
+    assert any(line.startswith("Class weights, as chosen: 0: 0.8") for line in trained_view(chosen, ""))
     with pytest.raises(StarcertError, match="trained otherwise"):
         trained(file, class_weights=(1.0, 6.0), epochs=40)
 
@@ -402,7 +402,7 @@ def test_patience_ends_a_run_and_goes_on_after_an_interruption(tmp_path, monkeyp
     whole = trained(file, epochs=60, patience=4)
     weights, done = tensors(whole.weights), whole.made["history"][-1][0] + 1
     assert done == whole.made["best_epoch"] + 5 < 60
-    assert f"{done} epochs (of 60; no better one after 4 more) in" in "\n".join(trained_view(whole))
+    assert f"{done} epochs (of 60; no better one after 4 more) in" in "\n".join(trained_view(whole, ""))
     monkeypatch.setattr(fitting, "progress_bar", interrupting(fitting.progress_bar, after=done - 1))
     with pytest.raises(KeyboardInterrupt):
         trained(file, epochs=60, patience=4, again=True)

@@ -77,7 +77,7 @@ def read_theirs(
     text, data = (rest, name) if name in known else (given, next(iter(known)))
     if name not in known and len(known) > 1:
         hint = f"Write {next(iter(known))}={given}."
-        raise InvalidParameterError("--with", f"say which data it is about: {', '.join(known)}", given, hint)
+        raise InvalidParameterError("--with", f"needs the name of its data, one of {', '.join(known)}. {hint}")
     if known[data] in DRAWN:
         raise StarcertError(f"{given}: {data} is drawn anew in every fold, so no file can be about its objects.")
     if not (spoken := [threat for threat in threats if kind_of(threat)[0] in KINDS]):

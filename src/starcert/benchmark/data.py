@@ -40,7 +40,7 @@ def check_data(entries: Sequence[str], columns: Mapping[str, str]) -> None:
             raise InvalidParameterError("data", "have names of their own", f"{name} twice", "Rename a file.")
     tables = [each for each in entries if has_columns(each)]
     if columns and not tables:
-        raise InvalidParameterError("columns", "be left out: no data have any", dict(columns))
+        raise InvalidParameterError("columns", "needs data in a table.")
 
 
 def source_of(entry: str) -> str | Path | Reference:

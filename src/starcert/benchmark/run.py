@@ -174,7 +174,7 @@ def run_benchmark(
     rows = [row for each in found.values() for row in each]
     if not rows:
         hint = "Some need node labels, two classes, or nodes of a graph; not every method speaks of every threat."
-        raise InvalidParameterError("methods", "fit the data and threats", ", ".join(setting.methods), hint)
+        raise StarcertError(f"No method fits the data and threats: {', '.join(setting.methods)}. {hint}")
     lines = lines_of(rows)
     about: Mapping[str, Any] = {"settings": record, "provenance": versions(), "notes": notes,
                                 "devices": sorted({row["device"] for row in rows})}  # fmt: skip

@@ -16,7 +16,7 @@ from starcert.benchmark.data import DRAWN, FILES, FOLDS, check_data
 from starcert.benchmark.outcomes import kind_of
 from starcert.datasets.tu_files import local_names
 from starcert.runs.declaration import Setting, check_values, declared
-from starcert.runs.setting_values import Columns
+from starcert.runs.setting_values import Columns, parse_columns
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 
@@ -84,23 +84,32 @@ class Benchmark(Struct, frozen=True, kw_only=True):
 
     data: Annotated[tuple[str, ...], Setting(
         "Names (of TU data, motif, arcs, Cora-ML, Citeseer), paths, or file.py:function.", **_LIST,
+        main=True, metavar="NAME|PATH|FILE.PY:FUNCTION",
+        brief="A TU data set, motif, arcs, Cora-ML or Citeseer; a folder of graphs, a file of SMILES, PyG data or an "
+        ".npz file; or a function that returns graphs and their classes. May be repeated.", shown="MUTAG",
     )] = ("MUTAG",)  # fmt: skip
     folds: Annotated[int, Meta(ge=1, le=FOLDS), Setting(
-        "Of ten stratified folds, how many; of data that are drawn, how many draws."
+        "Of ten stratified folds, how many; of data that are drawn, how many draws.", main=True
     )] = 5  # fmt: skip
-    seed: Annotated[Whole, Setting("Of folds, weights, training and votes.")] = 1
+    seed: Annotated[Whole, Setting("Of folds, weights, training and votes.", main=True)] = 1
     seeds: Annotated[tuple[int, ...], Setting(
         "In place of seed: all folds are made with each.", **_list_of(Whole)
     )] = ()  # fmt: skip
     methods: Annotated[tuple[str, ...], Setting(
-        f"Groups of methods ({', '.join(GROUPS)}), or file.py:Class for one of your own.", **_LIST
+        f"Groups of methods ({', '.join(GROUPS)}), or file.py:Class for one of your own.", **_LIST,
+        called="method", main=True, metavar="GROUP|FILE.PY:CLASS", shown="all",
+        brief=f"One of {', '.join(GROUPS)}; or a class of your own. May be repeated.",
     )] = GROUPS  # fmt: skip
     models: Annotated[tuple[str, ...], Setting(
-        "Networks: gin, gcn, or file.py:function for one of your own.", **_LIST
+        "Networks: gin, gcn, or file.py:function for one of your own.", **_LIST,
+        called="model", main=True, metavar="gin|gcn|FILE.PY:FUNCTION", shown="gin",
+        brief="A network; may be repeated.",
     )] = ("gin",)  # fmt: skip
-    threats: Annotated[tuple[str, ...], Setting("Each with its largest size.", **_LIST)] = (
-        "flips:15", "deletions:15", "additions:15", "rewire:1",
-    )  # fmt: skip
+    threats: Annotated[tuple[str, ...], Setting(
+        "Each with its largest size.", **_LIST,
+        called="threat", main=True, metavar="THREAT", shown="flips:15, deletions:15, additions:15, rewire:1",
+        brief="Attacks with their largest size, such as flips:15 or local:3,per_node=1; may be repeated.",
+    )] = ("flips:15", "deletions:15", "additions:15", "rewire:1")  # fmt: skip
     chosen_for: Annotated[tuple[int, ...], Setting(
         "The sizes of attacks that settings are chosen for, a row for each.", **_list_of(Count, 1)
     )] = (1,)  # fmt: skip
@@ -112,13 +121,18 @@ class Benchmark(Struct, frozen=True, kw_only=True):
     voters: Annotated[tuple[int, ...], Setting(
         "How many hashed voters are tried.", **_list_of(Count, 1)
     )] = (5, 10, 30)  # fmt: skip
-    columns: Annotated[dict[str, str], Setting("Which column of a table holds what.", form=Columns)] = {}
-    graphs: Annotated[AtMost, Setting("Graphs that are tested in a fold, at most.", must=_SOME)] = 100
+    columns: Annotated[dict[str, str], Setting(
+        "Which column of a table holds what.", form=Columns, parse=parse_columns, main=True, metavar="WHAT=COLUMN,…",
+        shown="smiles, label, name",
+    )] = {}  # fmt: skip
+    graphs: Annotated[AtMost, Setting(
+        "Graphs that are tested in a fold, at most.", must=_SOME, main=True, metavar="NUMBER|all"
+    )] = 100  # fmt: skip
     held: Annotated[AtMost, Setting("Validation graphs that choose among tries, at most.", must=_SOME)] = 60
-    max_nodes: Annotated[Count, Setting("Larger graphs are left out.")] = 40
+    max_nodes: Annotated[Count, Setting("Larger graphs are left out.", main=True)] = 40
     of_a_class: Annotated[Count, Setting("Nodes of a class to learn from, and as many that choose.")] = 20
     nodes: Annotated[AtMost, Setting("Nodes that are tested in a split, at most.", must=_SOME)] = 1_000
-    samples: Annotated[Count, Setting("Votes on each test graph.")] = 10_000
+    samples: Annotated[Count, Setting("Votes on each test graph.", main=True)] = 10_000
     own_samples: Annotated[Whole, Setting("Votes at attacked versions of a test graph, at most.")] = 10_000
     choosing_samples: Annotated[Count, Setting("Votes on each validation graph, and at attacked versions.")] = 2_000
     max_attacks: Annotated[Count, Setting(
@@ -130,7 +144,9 @@ class Benchmark(Struct, frozen=True, kw_only=True):
     drawn: Annotated[Count, Setting("Training graphs of data that are drawn.")] = 400
     drawn_graphs: Annotated[Count, Setting("And their test graphs.")] = 40
     drawn_epochs: Annotated[Count, Setting("And epochs of training on them, at most.")] = 40
-    certificates: Annotated[bool, Setting("Keep certificates, in files that starcert verify proves.")] = False
+    certificates: Annotated[bool, Setting(
+        "Keep certificates, in files that starcert verify proves.", main=True
+    )] = False  # fmt: skip
 
     def __post_init__(self) -> None:
         for key, value in check_values(asdict(self), SETTINGS, base=Path()).items():

@@ -19,7 +19,7 @@ from starcert.report.findings import verdict_heads
 from starcert.report.worth import GAIN_HEADS, gain_cells
 from starcert.runs.exact_run import recount_run
 from starcert.runs.run_file import CERTIFICATES, read_run_file
-from starcert.system.errors import ArchiveError, InvalidParameterError, StarcertError
+from starcert.system.errors import ArchiveError, StarcertError
 from starcert.system.output import at_most, plural
 from starcert.voting.store import VoteStore
 
@@ -175,11 +175,7 @@ def compare(
             raise StarcertError(f"{name}: no finished run is there. Name the folder that starcert certify has written.")
     read = {name: _read(file) for name, file in files.items()}
     out = out if out.suffix else out.with_suffix(".html")
-    try:
-        found = write_comparison(out, read, threat=threat)
-    except InvalidParameterError as error:
-        called = "--threat" if error.parameter == "threat" else error.parameter
-        raise InvalidParameterError(called, *error.args[1:]) from None
+    found = write_comparison(out, read, threat=threat)
     show(*_comparison_view(found), f"Comparison: {out}")
 
 

@@ -20,7 +20,7 @@ from starcert.objects.noise import Noise
 from starcert.objects.words import AttackWords
 from starcert.runs.setting_values import parse_counts, parse_noise, parse_radius
 from starcert.runs.settings import SETTINGS
-from starcert.system.errors import InvalidParameterError, StarcertWarning, StoreError
+from starcert.system.errors import InvalidParameterError, StarcertError, StarcertWarning, StoreError
 from starcert.system.output import at_least, fails_at_most
 from starcert.voting.store import VoteStore
 
@@ -70,22 +70,22 @@ def radius(
     named = [name for name, value in given.items() if value is not None]
     if len(named) != 1:
         hint = "Write --radius motif=1, --p-lower 0.9995, --votes 99950,50 --selection 995,5, or --store votes.db."
-        raise InvalidParameterError(" / ".join(given), "be given, one of them", " and ".join(named) or "none", hint)
+        raise StarcertError(f"Give one of {', '.join(given)}, not {' and '.join(named) or 'none'}. {hint}")
     if store is not None:
         for name, value in (("--noise", noise), ("--selection", selection)):
             if value is not None:
-                raise InvalidParameterError(name, "be left out with --store", value, "A store has its own.")
+                raise InvalidParameterError(name, "cannot be combined with --store, which has its own.")
         missing, found = _from_store(store, max_radius, 0.01 if alpha is None else alpha)
         report(as_json, lambda: _store_object(store, missing, found), lambda: _certificates_view(found, missing))
         return
     if noise is None:
-        raise InvalidParameterError("--noise", "be given", None, "Write for instance --noise motif=0.02,random=0.45.")
+        raise InvalidParameterError("--noise", "is missing. Write for instance --noise motif=0.02,random=0.45.")
     law = parse_noise(noise)
     if radius is not None:
         others: dict[str, object] = {"--max-radius": max_radius, "--selection": selection, "--alpha": alpha}
         for name, each in others.items():
             if each is not None:
-                raise InvalidParameterError(name, "be left out with --radius", each, "A slack depends on no votes.")
+                raise InvalidParameterError(name, "cannot be combined with --radius: a slack depends on no votes.")
         _report_slack(law, parse_radius(law, radius, "--radius"), as_json=as_json)
         return
     limits = None if max_radius is None else parse_radius(law, max_radius, "--max-radius")
@@ -121,10 +121,9 @@ def _store_object(store: Path, missing: list[int], certificates: Certificates) -
 def _bounds(p_lower: float | None, votes: str | None, selection: str | None, alpha: float | None) -> Bounds:
     if votes is None:
         if selection is not None:
-            raise InvalidParameterError("--selection", "come with --votes", selection, "Drop it, or give --votes too.")
+            raise InvalidParameterError("--selection", "needs --votes.")
         if alpha is not None:
-            hint = "--p-lower is taken for certain: drop --alpha."
-            raise InvalidParameterError("--alpha", "come with votes", alpha, hint)
+            raise InvalidParameterError("--alpha", "needs --votes: --p-lower is taken for certain.")
         return Bounds.certain([0.0 if p_lower is None else p_lower])
     counts = parse_counts(votes, "--votes")
     if len(counts) < 2:

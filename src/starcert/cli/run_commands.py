@@ -17,7 +17,15 @@ import typer
 from starcert.archive import Archive, ExactArchive, IntervalArchive
 from starcert.cli.command_line import JsonOption, app, report, show
 from starcert.cli.exact_views import exact_object, exact_view
-from starcert.cli.run_views import certified_object, certified_view, study_view, sweep_view, trained_view
+from starcert.cli.run_views import (
+    certified_object,
+    certified_view,
+    study_view,
+    sweep_object,
+    sweep_view,
+    trained_object,
+    trained_view,
+)
 from starcert.cli.setting_options import Given, with_settings
 from starcert.cli.value_views import value_object, value_view
 from starcert.objects.threats import Threat, injected_nodes
@@ -92,8 +100,8 @@ def certify(run: Path | None, dry_run: bool, as_json: bool, given: Given) -> Non
 
 
 @app.command()
-@with_settings({"run": RunArgument, "grid": GridOption}, SWEEP_SETTINGS)
-def sweep(run: Path | None, grid: list[str] | None, given: Given) -> None:
+@with_settings({"run": RunArgument, "grid": GridOption, "as_json": JsonOption}, SWEEP_SETTINGS)
+def sweep(run: Path | None, grid: list[str] | None, as_json: bool, given: Given) -> None:
     """Choose the noise: accuracy against certified radii over a grid of levels: sweep.html, sweep.csv and run.toml.
 
     A level is unbeaten if no other one is at least as accurate, reaches at least as far on every axis (mean certified
@@ -118,15 +126,16 @@ def sweep(run: Path | None, grid: list[str] | None, given: Given) -> None:
     levels = parse_grid(grid) if grid else None
     settings = sweep_settings(file, options, levels)
     expected = {} if "model" in options else file.expected
-    show(*sweep_view(run_sweep(settings, expected=expected, note=note, before=None if is_quiet() else show)))
+    found = run_sweep(settings, expected=expected, note=note, before=None if as_json or is_quiet() else show)
+    report(as_json, partial(sweep_object, found), partial(sweep_view, found))
 
 
 @app.command()
 @with_settings(
-    {"run": RunArgument, "again": AgainOption},
+    {"run": RunArgument, "again": AgainOption, "as_json": JsonOption},
     TRAIN_SETTINGS | {key: setting for key, setting in SETTINGS.items() if setting.in_training},
 )
-def train(run: Path | None, again: bool, given: Given) -> None:
+def train(run: Path | None, again: bool, as_json: bool, given: Given) -> None:
     """Train your own PyG module with the noise that it will vote under, and keep its best epoch's weights in a file.
 
     It learns from the training part of the data (80% of every class), and the validation part (10%) decides which epoch
@@ -147,7 +156,8 @@ def train(run: Path | None, again: bool, given: Given) -> None:
     )
     settings, training = training_settings(_run_file(run), options, how)
     outcome = train_run(settings, training, again=again)
-    show(*trained_view(outcome), f"Next: {_certify_command(run, given, settings)}")
+    then = _certify_command(run, given, settings)
+    report(as_json, partial(trained_object, outcome, then), partial(trained_view, outcome, then))
 
 
 def _certify_command(run: Path | None, given: Given, settings: RunSettings) -> str:
@@ -205,7 +215,7 @@ def init(
     if kind is not None and kind not in KINDS:
         raise InvalidParameterError("--kind", f"be one of {', '.join(KINDS)}", kind)
     if kind is not None and example != "function":
-        raise InvalidParameterError("--example", "be left out beside --kind", example)
+        raise InvalidParameterError("--example", "cannot be combined with --kind.")
     written = write_example(folder, kind or example)
     graphs = [path for path in written if path.suffix == ".graphml"]
     run = os.path.relpath(next(path for path in written if path.name == "run.toml"))

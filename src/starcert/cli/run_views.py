@@ -29,6 +29,7 @@ from starcert.runs.grid import noise_text
 from starcert.runs.run_file import RUN
 from starcert.runs.sweep_levels import SweepLevel
 from starcert.runs.sweep_result import SweepResult
+from starcert.runs.sweep_table import sweep_rows
 from starcert.runs.training_run import TrainedRun
 from starcert.system.output import duration, fails_at_most, quantity
 
@@ -42,8 +43,29 @@ MAX_LEVELS = MAX_GRAPHS = 40  # the most rows of a table; the files have all of 
 MAX_RADII, MAX_VERDICTS = 4, 20  # radii of a graph, and of the table of verdicts; the report has more of them
 
 
-def trained_view(outcome: TrainedRun) -> Iterator[str]:
-    """What was trained, and how good it is."""
+def trained_object(outcome: TrainedRun, then: str) -> dict[str, object]:
+    """What was trained, and how good it is, for programs; `then` is the command that comes next."""
+    made = outcome.made
+    return {
+        "weights": str(outcome.weights),
+        "page": str(outcome.page),
+        "trained_before": outcome.seconds is None,
+        "seconds": outcome.seconds,
+        "module": made["module"],
+        "noise": made["noise"],
+        "learned_from": outcome.what,
+        "epochs": made["history"][-1][0] + 1,
+        "best_epoch": made["best_epoch"] + 1,
+        "validation_accuracy": made["validation_accuracy"],
+        "majority_share": outcome.majority,
+        "class_names": list(outcome.class_names),
+        "class_weights": None if outcome.weighting is None else list(outcome.weighting.weights),
+        "next": then,
+    }
+
+
+def trained_view(outcome: TrainedRun, then: str) -> Iterator[str]:
+    """What was trained, how good it is, and the command that comes next."""
     made = outcome.made
     place = os.path.relpath(outcome.weights)
     if outcome.seconds is None:
@@ -58,6 +80,7 @@ def trained_view(outcome: TrainedRun) -> Iterator[str]:
         yield weights_in_words(outcome.weighting, outcome.class_names)
     right = f"{made['validation_accuracy']:.1%} of noisy copies are right"
     yield f"Kept: epoch {made['best_epoch'] + 1:,}, by validation: {right} (majority class {outcome.majority:.1%})."
+    yield f"Next: {then}"
 
 
 def certified_view(outcome: FinishedRun) -> list[RenderableType]:
@@ -242,6 +265,22 @@ def worth_view(worth: Worth | None) -> list[RenderableType]:
 def _percent(counts: SizeCounts, count: int | None) -> str:
     share = counts.share(count)
     return "–" if share is None else f"{share:.1%}" if counts.n_graphs else ""
+
+
+def sweep_object(found: SweepResult) -> dict[str, object]:
+    """Every level with all that is known about it, and what to do next, for programs."""
+    next_level = found.suggested
+    return {
+        "folder": str(found.folder),
+        "page": str(found.folder / sweeps.PAGE),
+        "class_names": list(found.class_names),
+        "goal": found.goal,
+        "suggested": None if next_level is None else next_level + 1,
+        "ties": [number + 1 for number in found.ties] if next_level is not None else [],
+        "next": None if next_level is None else sweeps.next_command(found, next_level, str(found.folder / RUN)),
+        "levels": list(sweep_rows(found)),
+        "notices": [each._asdict() for each in sweeps.notices(found)],
+    }
 
 
 def sweep_view(found: SweepResult) -> Iterator[RenderableType]:

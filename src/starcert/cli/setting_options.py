@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 from msgspec import NODEFAULT
@@ -16,7 +16,7 @@ from starcert.runs.declaration import Setting, check_options, set_values
 from starcert.runs.settings import SETTINGS
 from starcert.runs.train_settings import TRAIN_SETTINGS
 
-_SET = "Any setting: family=all, fractions=[0.6,0.2,0.2], columns.label='y'. All are in: starcert list settings."
+_SET = "Any other setting, as a file has it: family=all, columns.label='y'. All are in: starcert list settings."
 _SET_OPTION = typer.Option("--set", help=_SET, metavar="KEY=VALUE")
 
 
@@ -30,7 +30,9 @@ class Given:
 
 def settings_by_option() -> Iterator[tuple[str, str, str]]:
     """The key of every setting, in its table, its option, and what it is."""
-    for table, known in (("", SETTINGS), ("train.", TRAIN_SETTINGS)):
+    from starcert.benchmark.settings import SETTINGS as BENCHMARK_SETTINGS  # noqa: PLC0415  (only where they are listed)
+
+    for table, known in (("", SETTINGS), ("train.", TRAIN_SETTINGS), ("benchmark: ", BENCHMARK_SETTINGS)):
         for key, each in known.items():
             argument = "" if each.is_flag else f" {each.argument}"
             yield f"{table}{key}", each.option + argument, each.help + (f" By default {each.shown}." * bool(each.shown))
@@ -46,18 +48,25 @@ def with_settings(
     annotations: dict[str, Any] = {}
     for key, setting in sorted(known.items(), key=lambda item: item[1].default is not NODEFAULT):
         option = typer.Option(
+            *([] if setting.is_flag else [setting.option]),
             help=setting.summary + _default_of(setting),
             show_default=False,
             metavar=None if setting.is_flag else setting.argument,
             hidden=not setting.main,
         )
-        annotations[key] = Annotated[bool | None if setting.is_flag else str | None, option]
+        kind = bool if setting.is_flag else list[str] if setting.is_list else str
+        annotations[key] = Annotated[kind | None, option]
     annotations |= {"sets": Annotated[list[str] | None, _SET_OPTION], **first}
     annotations |= {"_quiet": QuietOption, "_debug": DebugOption}
-    kind = inspect.Parameter.KEYWORD_ONLY
-    flags = {"as_json", "dry_run", "again", "_quiet", "_debug"}
-    parameters = [inspect.Parameter(name, kind, default=False if name in flags else None, annotation=each)
-                  for name, each in annotations.items()]  # fmt: skip
+    parameters = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=False if get_args(each)[0] is bool else None,
+            annotation=each,
+        )
+        for name, each in annotations.items()
+    ]
 
     def with_options(command: Callable[..., None]) -> Callable[..., None]:
         def run(**options: Any) -> None:  # noqa: ANN401

@@ -121,8 +121,8 @@ def check_expected(digests: Mapping[str, str], expected: Mapping[str, str]) -> N
     changed = [name for name, content in expected.items() if digests.get(name) != content]
     if changed:
         raise StarcertError(
-            f"This run repeats another, but not everything is as it was: {', '.join(changed)}. "
-            "Bring it back, or take the table [expected] out of the run file to certify what is there now."
+            f"Changed since this run was recorded: {', '.join(changed)}. Restore it, or delete [expected] in the run "
+            "file to certify what is there now."
         )
 
 

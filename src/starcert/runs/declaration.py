@@ -47,6 +47,7 @@ class Setting:
     metavar: str = ""  # what stands for the argument in the help of a command; "": its kind
     shown: str = ""  # the default, in words; "": the default itself, if there is one
     example: str = ""  # what a message proposes where it must be given and is not
+    called: str = ""  # what its option is called, where it is not called after the key
     key: str = ""
     default: Any = NODEFAULT  # the value where none is given; NODEFAULT: it must be given
     ready: tuple[type, ...] = ()  # the classes of what a program works with
@@ -54,7 +55,7 @@ class Setting:
     @property
     def option(self) -> str:
         """The option for it: `--split-seed` for `split_seed`."""
-        return option_name(self.key)
+        return f"--{(self.called or self.key).replace('_', '-')}"
 
     @property
     def summary(self) -> str:
@@ -65,6 +66,11 @@ class Setting:
     def is_flag(self) -> bool:
         """Whether it is true or false."""
         return self.form is bool
+
+    @property
+    def is_list(self) -> bool:
+        """Whether its option may be repeated."""
+        return any(get_origin(_bare(each)) is list for each in _parts(self.form)) and self.parse is None
 
     @property
     def argument(self) -> str:
@@ -120,16 +126,30 @@ def declared(owner: type[Struct], kind: type[S]) -> dict[str, S]:
         parts = [part for part in _parts(hints[each.name]) if part is not NoneType]
         form = Union[tuple(parts)] if about.form is None else about.form  # noqa: UP007  (of any number of them)
         ready = [part for part in parts if isinstance(part, type) and part not in _PLAIN]
-        none = each.default is NODEFAULT or each.default is None
+        default = each.default if each.default_factory is NODEFAULT else each.default_factory()
+        none = default in (NODEFAULT, None, {}, ())
         found[each.name] = replace(
             about,
             form=Annotated[(form, *limits)] if limits else form,
-            shown=about.shown or ("" if none else _written(each.default)),
+            shown=about.shown or ("" if none else _written(default)),
             key=each.name,
-            default=each.default,
+            default=default,
             ready=tuple(ready),
         )
     return found
+
+
+class MissingSettingError(InvalidParameterError):
+    """A setting that must be given is not."""
+
+    def __init__(self, parameter: str, hint: str) -> None:
+        super().__init__(parameter, "is missing.", ..., hint)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.args[0], self.args[3])
+
+    def __str__(self) -> str:
+        return f"Missing setting: {self.args[0]}. {self.args[3]}"
 
 
 class UnknownSettingError(InvalidParameterError):
@@ -138,11 +158,6 @@ class UnknownSettingError(InvalidParameterError):
     def __str__(self) -> str:
         parameter, _, _, hint = self.args
         return f"There is no setting {parameter!r}. {hint}"
-
-
-def option_name(key: str) -> str:
-    """The option for a setting: `--split-seed` for `split_seed`."""
-    return f"--{key.replace('_', '-')}"
 
 
 def check_values(
@@ -164,7 +179,7 @@ def check_options(given: Mapping[str, Any], known: Mapping[str, Setting]) -> dic
         if text is not None:
             setting = known[key]
             plain = setting.parse(text, setting.option) if setting.parse is not None else text
-            found[key] = setting.value(plain, Path.cwd(), setting.option, strict=False)
+            found[key] = setting.value(plain, Path(), setting.option, strict=False)
     return found
 
 
@@ -186,7 +201,7 @@ def set_values(texts: Iterable[str], known: Mapping[str, Setting]) -> dict[str, 
             found |= check_options({name: value}, known)
             continue
         plain[name] = plain.get(name, {}) | {inside: given} if inside else given
-    return found | {name: known[name].value(each, Path.cwd(), f"--set {name}") for name, each in plain.items()}
+    return found | {name: known[name].value(each, Path(), f"--set {name}") for name, each in plain.items()}
 
 
 def table_schema(known: Mapping[str, Setting], **tables: dict[str, Any]) -> dict[str, Any]:

@@ -36,8 +36,7 @@ class Exact:
     def check(self, settings: RunSettings, ready: TriedModel) -> None:
         """Refuses models that give numbers."""
         if ready.base.values is not None:
-            hint = "Leave exact out: intervals are certified by votes."
-            raise InvalidParameterError("exact", "be left out where outputs are numbers", True, hint)
+            raise InvalidParameterError("exact", "needs a model that answers classes: intervals come from votes.")
 
     def forecast(self, settings: RunSettings, ready: TriedModel, place: OutputFolder | None) -> Iterator[str]:
         """How many attacks there are."""

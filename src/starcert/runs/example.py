@@ -41,7 +41,7 @@ def write_example(folder: Path, example: str = "function") -> list[Path]:
     there = [path for path in texts if path.exists()]
     if there:
         hint = f"Nothing was written. Give another folder, or remove {there[0].name} first."
-        raise InvalidParameterError("folder", "not hold files of the example", str(there[0]), hint)
+        raise InvalidParameterError("folder", f"already holds {there[0]}. {hint}")
     for path, text in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, [text])

@@ -200,7 +200,7 @@ def check_edge_types(name: str, there: Collection[str], where: object) -> None:
 
 def refuse_edge_types(name: str, reason: str) -> NoReturn:
     """Refuses the setting `edge_types` for data that have no use for it."""
-    raise InvalidParameterError("edge_types", f"be left out: {reason}", name)
+    raise InvalidParameterError("edge_types", f"cannot be {name}: {reason}.")
 
 
 def _read_typed(files: Sequence[Path], folder: Path, edge_types: str) -> tuple[Graph, ...]:

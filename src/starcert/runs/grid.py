@@ -18,7 +18,7 @@ from starcert.objects.content import digest
 from starcert.objects.laws import Law, law_from_json, law_from_text, law_to_text, probability
 from starcert.objects.noise import Noise
 from starcert.objects.threats import AnyFlips, Threat
-from starcert.runs.declaration import renaming
+from starcert.runs.declaration import MissingSettingError, renaming
 from starcert.runs.setting_values import law_finder
 from starcert.runs.settings import SWEEP_SAMPLES, RunSettings, run_settings
 from starcert.system.errors import InvalidParameterError, did_you_mean
@@ -172,8 +172,7 @@ class Grid:
         for flip in ("delete", "add"):
             if flip not in whole:
                 hint = f"Add {region}.{flip}=… to the grid."
-                got = ", ".join(f"{region}.{each}" for each in varied)
-                raise InvalidParameterError("grid", f"say both {region}.delete and {region}.add", got, hint)
+                raise InvalidParameterError("grid", f"needs both {region}.delete and {region}.add. {hint}")
         return law_from_json(whole)
 
 
@@ -270,13 +269,13 @@ def sweep_settings(file: RunFile, options: Mapping[str, object], grid: Grid | No
     grid = grid or file.grid
     if grid is None:
         hint = "For example --grid motif=0.02,0.05,0.1,random=0.2,0.45, or a table [sweep.grid] in a run file."
-        raise InvalidParameterError("grid", "be given", None, hint)
+        raise MissingSettingError("grid", hint)
     noise = options.get("noise", file.values.get("noise"))
     levels = grid.levels(noise if isinstance(noise, Noise) else None)
     chosen = options.get("split", file.sweep.get("split"))
     if chosen == "test":
         hint = "Levels that are chosen on the graphs they are then judged on look better than they are: use validation."
-        raise InvalidParameterError("split", "leave the test part to certification", chosen, hint)
+        raise InvalidParameterError("split", f"cannot be test in a sweep. {hint}")
     divided = file.values.get("split", "all") != "all"
     shared = {key: value for key, value in file.values.items() if key not in (*_CERTIFYING, "store", "out")}
     values = {**shared, "samples": SWEEP_SAMPLES, "out": file.folder / "sweep", **file.sweep}

@@ -186,17 +186,14 @@ class InputSettings(Struct, frozen=True, kw_only=True):
     def check_inputs(self) -> None:
         """Refuses what does not go together."""
         if self.nodes is not None and self.targets != "nodes":
-            hint = 'Say targets = "nodes" too.'
-            raise InvalidParameterError("nodes", "be left out where graphs are classified", self.nodes, hint)
+            raise InvalidParameterError("nodes", 'needs targets = "nodes".')
         if self.targets == "nodes" and (self.split != "all" or self.splits is not None):
-            name, must = ("split", "be all") if self.split != "all" else ("splits", "be left out")
-            hint = 'Say which nodes by a mask: nodes = "test_mask".'
-            raise InvalidParameterError(name, f"{must} where nodes are classified", str(getattr(self, name)), hint)
+            name = "split" if self.split != "all" else "splits"
+            raise InvalidParameterError(name, 'divides graphs, not nodes. Choose nodes by a mask: nodes = "test_mask".')
         if self.fractions is not None and self.splits is not None:
-            hint = "Take one of the two out."
-            raise InvalidParameterError("fractions", "be left out beside splits", str(self.splits), hint)
+            raise InvalidParameterError("fractions", "cannot be combined with splits. Drop one of them.")
         if self.alphabets is not None and self.kind != TABLE:
-            hint = 'Say kind = "table" too; the values of node data are those that occur.'
-            raise InvalidParameterError("alphabets", "be left out where data are no table", list(self.alphabets), hint)
+            hint = "The values of node data are those that occur."
+            raise InvalidParameterError("alphabets", f'needs kind = "table". {hint}')
         if self.node_sites is not None and self.kind == TABLE:
-            raise InvalidParameterError("node_sites", "be left out with kind table", list(self.node_sites))
+            raise InvalidParameterError("node_sites", 'cannot be combined with kind = "table".')

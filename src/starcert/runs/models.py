@@ -56,8 +56,10 @@ def call_model(reference: Reference, offered: Mapping[str, Any]) -> object:
         if part in given and given[part] is None:
             _refuse_part(part, reference, offered)
     if "regions" in given and given["regions"] is None:
-        requirement = f"not be read off the model of {reference}, which asks for them"
-        raise InvalidParameterError("regions", requirement, None, "Give regions that are known before the model is.")
+        hint = "Give regions that are known before the model is."
+        raise InvalidParameterError(
+            "regions", f"cannot come from the model of {reference}, which asks for them. {hint}"
+        )
     with running_user_code(reference.file):
         model = found(**given)
     if model is None:
@@ -117,7 +119,7 @@ def as_classifier(
             raise InvalidParameterError("targets", f"be {wanted} for this model", got, "It says so itself.")
         if mask is not None:
             hint = "Give it the mask where it is made, such as from_pyg(module, targets='nodes', nodes='test_mask')."
-            raise InvalidParameterError("nodes", "be left out for a model that says which nodes it answers", mask, hint)
+            raise InvalidParameterError("nodes", f"is set by the model itself. {hint}")
         return model
     predicts = hasattr(model, "predict") and not inspect.isclass(model)
     if callable(model) and not inspect.isclass(model) and (of_nodes or not predicts):
@@ -170,8 +172,7 @@ def _from_function(
 def _n_classes(data: Dataset, reference: Reference) -> int:
     if not data.class_names:
         hint = "Return starcert.classifiers.from_callable(function, n_classes=…)."
-        requirement = "say how many classes there are, for data without labels"
-        raise InvalidParameterError("model", requirement, f"a function from {reference}", hint)
+        raise InvalidParameterError("model", f"has an unknown number of classes, as the data have no labels. {hint}")
     return max(2, len(data.class_names))
 
 
@@ -277,8 +278,8 @@ def put_weights(model: object, file: Path, reference: Reference) -> None:
     """Loads weights that `starcert train` wrote, or a state dict, into the module that a model function returned."""
     module = torch_module_of(model)
     if module is None:
-        hint = "Only a torch module has weights: leave the setting out."
-        raise InvalidParameterError("weights", f"be left out for a {type(model).__name__}", str(file), hint)
+        hint = "Leave the setting out."
+        raise InvalidParameterError("weights", f"needs a torch module; {reference} is a {type(model).__name__}. {hint}")
     if not os.path.isfile(file):
         raise StarcertError(f"{file}: there is no such file of weights. Train first: starcert train run.toml")
     from starcert.classifiers.torch import ModuleClassifier  # noqa: PLC0415
@@ -287,9 +288,8 @@ def put_weights(model: object, file: Path, reference: Reference) -> None:
     try:
         load_weights(module, file)
     except InvalidParameterError as error:
-        *_, got, hint = error.args
-        again = f"{hint} Or train again: starcert train run.toml --again."
-        raise InvalidParameterError("weights", f"fit the module of {reference}", got, again) from error
+        again = "Or train again: starcert train run.toml --again."
+        raise StarcertError(f"The weights do not fit {reference}. {error} {again}") from error
     if isinstance(model, ModuleClassifier):
         model.weights = f"weights {identity(dict(module.state_dict()))}"
 

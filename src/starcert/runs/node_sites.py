@@ -26,8 +26,7 @@ def with_node_sites(data: Dataset, forms: Mapping[str, str]) -> Dataset:
     """
     graphs: Sequence[Any] = data.graphs
     if not all(isinstance(graph, Graph) for graph in graphs):
-        hint = "Columns of rows are sites without it."
-        raise InvalidParameterError("node_sites", "be left out where data are no graphs", list(forms), hint)
+        raise InvalidParameterError("node_sites", "needs graphs. Columns of rows are sites without it.")
     for name, form in forms.items():
         _check(data, name)
         values = None if form == "bits" else _values(graphs, name)

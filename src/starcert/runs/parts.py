@@ -20,8 +20,7 @@ _SPLITS_EXAMPLE = '{"train": [0, 1, 2], "validation": [3], "test": [4, 5]}'
 def divided(data: Dataset, splits: Path) -> Dataset:
     """The data with the parts in a file: lists of indices or names by part (.json), or columns name and part (.csv)."""
     if data.parts is not None:
-        requirement = "be left out where a column of the data says the parts"
-        raise InvalidParameterError("splits", requirement, str(splits), "Take one of the two out.")
+        raise InvalidParameterError("splits", "is not needed: a column of the data gives the parts. Drop one of them.")
     places: dict[str, list[int]] = defaultdict(list)
     for place, name in enumerate(data.names):
         places[name].append(place)
@@ -78,25 +77,23 @@ def _place_of(graph: object, places: Mapping[str, list[int]], names: Sequence[st
 def with_fractions(data: Dataset, fractions: Mapping[str, float], seed: int) -> Dataset:
     """The data with parts that have these shares of every class."""
     if data.parts is not None:
-        requirement = "be left out where the data say the parts"
-        raise InvalidParameterError("fractions", requirement, dict(fractions), "Take one of the two out.")
+        raise InvalidParameterError("fractions", "is not needed: the data give the parts. Drop one of them.")
     if data.of_nodes:
         hint = "Nodes have masks: a function, data = 'data.py:NAME', gives its graph node data train_mask and val_mask."
-        raise InvalidParameterError("fractions", "be left out where nodes are classified", dict(fractions), hint)
+        raise InvalidParameterError("fractions", f"divides graphs, not nodes. {hint}")
     parts: list[str | None] = [None] * len(data)
-    for part, places in zip(fractions, _drawn(data, [*fractions.values()], seed, "fractions", fractions), strict=True):
+    for part, places in zip(fractions, _drawn(data, [*fractions.values()], seed, "fractions"), strict=True):
         for place in places:
             parts[place] = part
     return replace(data, parts=tuple(parts))
 
 
-def _drawn(data: Dataset, fractions: Sequence[float], seed: int, setting: str, got: object) -> list[list[int]]:
+def _drawn(data: Dataset, fractions: Sequence[float], seed: int, setting: str) -> list[list[int]]:
     """The places of parts with these shares of every class, each ascending; refused where classes are not known."""
     if data.labels.dtype == object:
         hint = 'Use split = "all", or put the graphs to certify into a folder of their own.'
         table = "Where a table calls the column of classes otherwise than label: --columns label=COLUMN."
-        must = "be all for data without classes" if setting == "split" else "be left out for data without classes"
-        raise InvalidParameterError(setting, must, got, f"{hint} {table}")
+        raise InvalidParameterError(setting, f"needs data with classes. {hint} {table}")
     return [sorted(each.tolist()) for each in stratified_parts(data.labels, fractions, seed)]
 
 
@@ -118,6 +115,6 @@ def part_if_any(data: Dataset, name: str, seed: int) -> Dataset | None:
     if data.parts is not None:
         which = [place for place, part in enumerate(data.parts) if part == name]
     else:
-        drawn = _drawn(data, _FRACTIONS, seed, "split", name)
+        drawn = _drawn(data, _FRACTIONS, seed, "split")
         which = dict(zip(("train", "validation", "test"), drawn, strict=True))[name]
     return data[which] if which else None

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
@@ -54,8 +54,7 @@ _FIXED_ONCE_USED = {"samples", "selection_samples", "evidence", "fallback", "thr
 _MAX_BYTES = 2**19
 _OF_SWEEPS = tuple(key for key, setting in SETTINGS.items() if setting.of_sweeps)
 _TABLES = ("noise", "regions", "columns", "node_sites", "alphabets", "fractions", "spare_node")
-_WRITTEN = {*GROUPS, *(key for key, setting in SETTINGS.items() if setting.written)}
-_HEAD = ("# A run of starcert", "# Paths are relative to", "# starcert certify takes this file", "# Level ")
+_HEAD = 2  # lines that say how the file was made
 
 
 class RunFileError(StarcertError, ValueError):
@@ -134,7 +133,7 @@ def _flatten(values: dict[str, Any]) -> None:
             if key not in keys:
                 raise UnknownSettingError(f"{name}.{key}", "be a setting", key, f"There are {', '.join(keys)}.")
             if key in values:
-                raise InvalidParameterError(f"{name}.{key}", f"be left out beside {key}", value)
+                raise InvalidParameterError(f"{name}.{key}", f"is set twice: {key} stands above the tables, too.")
             values[key] = value
 
 
@@ -253,39 +252,15 @@ def _relative(path: Path, folder: Path) -> str:
         return path.as_posix()
 
 
-def rewritten(there: str, text: str) -> str:
-    r"""A run file with the values of `text` and, as far as they are the same, the lines and comments that are `there`.
-
-    Example:
-        >>> print(rewritten("seed = 1  # mine\nworkers = 1  # too many?\n", "seed = 1\nworkers = 2\n"), end="")
-        seed = 1  # mine
-        workers = 2  # too many?
-    """
-    new = tomlkit.parse(text)
+def _says_all(file: Path, text: str) -> bool:
+    """Whether a run file has the values of a text, but for workers, and its comments below the head."""
     try:
-        old = tomlkit.parse(there)
-        for key in [key for key in old if key not in new and key in _WRITTEN]:
-            del old[key]
-        _update(old, new)
-        found = tomlkit.dumps(old)
-        if found.startswith(_HEAD):  # the lines that starcert wrote
-            head = [line for line in text.splitlines(keepends=True) if line.startswith(_HEAD)]
-            found = "".join(head + [line for line in found.splitlines(keepends=True) if not line.startswith(_HEAD)])
-        kept = {key: item for key, item in old.unwrap().items() if key not in new}
-        right = tomlkit.parse(found).unwrap() == new.unwrap() | kept
-    except (ValueError, TOMLKitError):  # what is there is not TOML, or cannot be changed in place
-        return text
-    return found if right else text
-
-
-def _update(old: MutableMapping[str, Any], new: Mapping[str, Any]) -> None:
-    for key, item in new.items():
-        if key in old and isinstance(item, dict) and isinstance(old[key], dict):
-            for name in [name for name in old[key] if name not in item]:
-                del old[key][name]
-            _update(old[key], item)
-        elif key not in old or old[key] != item:
-            old[key] = item
+        there = file.read_text(encoding="utf-8-sig")
+        known, new = (tomlkit.parse(each).unwrap() | {"workers": 1} for each in (there, text))
+        same = known == new
+    except (OSError, ValueError, TOMLKitError):
+        return False
+    return same and all(line in there for line in text.splitlines()[_HEAD:] if line.startswith("#"))
 
 
 def differences(there: RunFile, record: RunRecord) -> list[str]:
@@ -340,10 +315,10 @@ class OutputFolder:
         return self.kept / BLIND_ROW if store is None else store.with_suffix(f".{BLIND_ROW}")
 
     def write_run_file(self, record: RunRecord) -> None:
-        """Writes the run file that repeats the run from its folder; comments in one that is there stay."""
-        file = self.kept / RUN
+        """Writes the run file that repeats the run from its folder; one that says the same stays as it is."""
         text = run_file_text(record, folder=self.final)
-        write_whole(file, [rewritten(file.read_text(encoding="utf-8-sig"), text) if file.is_file() else text])
+        if not _says_all(self.kept / RUN, text):
+            write_whole(self.kept / RUN, [text])
 
     def check_place(self) -> None:
         """Refuses a place that cannot be an output folder, before any work is done."""

@@ -17,7 +17,7 @@ from starcert.math.fallback import check_threshold
 from starcert.methods.exhaustive import MAX_ATTACKS
 from starcert.objects.noise import Noise
 from starcert.objects.threats import AnyFlips, Threat
-from starcert.runs.declaration import declared
+from starcert.runs.declaration import MissingSettingError, declared
 from starcert.runs.input_settings import MAX_SAMPLES, InputSettings
 from starcert.runs.setting_values import (
     NoiseTable,
@@ -172,29 +172,22 @@ class RunSettings(InputSettings, frozen=True, kw_only=True):
             force_setattr(self, "threshold", THRESHOLD)
         self._check_method()
         if self.regions is None and len(self.noise.regions) > 1:
-            requirement = f"say where the {len(self.noise.regions)} regions of the noise are"
+            where = f"where the {len(self.noise.regions)} regions of the noise are: {', '.join(self.noise.regions)}"
             hint = "Name a builder, such as communities, or a function file.py:function from a graph to its Partition."
-            raise InvalidParameterError("regions", f"{requirement} ({', '.join(self.noise.regions)})", None, hint)
+            raise MissingSettingError("regions", f"It says {where}. {hint}")
 
     def _check_method(self) -> None:
         """Refuses settings that belong to another way of certifying."""
-        if self.exact and self.outputs is not None:
-            hint = "Leave exact out: intervals are certified by votes."
-            raise InvalidParameterError("exact", "be left out where outputs are numbers", True, hint)
         if self.max_attacks != MAX_ATTACKS and not self.exact:
-            hint = "Ask for every attack too: --exact, or exact = true in a run file."
-            raise InvalidParameterError("max_attacks", "be left out without exact", self.max_attacks, hint)
+            raise InvalidParameterError("max_attacks", "needs exact = true.")
         if self.own_samples is not None and not self.evidence:
-            hint = "Ask for evidence too: --evidence, or evidence = true in a run file."
-            raise InvalidParameterError("own_samples", "be left out without evidence", self.own_samples, hint)
+            raise InvalidParameterError("own_samples", "needs evidence = true.")
         if self.collective and (self.threat is None or not self.evidence):
-            hint = "For example --evidence --collective --threat deletions:1."
-            raise InvalidParameterError("collective", "come with evidence and a threat", self.collective, hint)
+            raise InvalidParameterError("collective", "needs evidence = true and a threat, such as deletions:1.")
         if self.fallback is None and self.threshold is not None:
-            hint = "Say what to fall back to: --fallback blind."
-            raise InvalidParameterError("threshold", "be left out without a fallback", self.threshold, hint)
+            raise InvalidParameterError("threshold", 'needs a fallback, such as fallback = "blind".')
         if self.fallback is not None and self.outputs is not None:
-            raise InvalidParameterError("fallback", "be left out where outputs are numbers", str(self.fallback))
+            raise InvalidParameterError("fallback", "needs a model that answers classes, not numbers.")
 
 
 SETTINGS: dict[str, RunSetting] = declared(RunSettings, RunSetting)
@@ -221,7 +214,7 @@ def run_settings(values: Mapping[str, object], options: Mapping[str, object] | N
     for key, each in SETTINGS.items():
         if each.example and given.get(key) is None:
             hint = f"For example {each.option} {each.example}, or {key} in a run file"
-            raise InvalidParameterError(key, "be given", None, f"{hint}; `starcert init` writes one that runs.")
+            raise MissingSettingError(key, f"{hint}; `starcert init` writes one that runs.")
     if "samples" in options and "selection_samples" not in options:
         given.pop("selection_samples", None)  # it follows the samples, unless it is given with them
     for key in {"own_samples", "collective"} - {*options} if options.get("evidence") is False else ():

@@ -28,6 +28,8 @@ from starcert.system.errors import InvalidParameterError, StarcertError, StoreSe
 from starcert.system.files import write_whole
 from starcert.system.output import csv_lines, duration
 
+_ONE_BY_ONE = "Certify at one level after the other: starcert certify run.toml --noise …"
+
 
 def run_sweep(
     settings: SweepSettings, *, expected: Mapping[str, str] | None = None, note: Say = print, before: Say | None = None
@@ -39,11 +41,9 @@ def run_sweep(
     Arguments as in `certify_run`.
     """
     if settings.run.outputs is not None:
-        hint = "Certify at one level after the other: starcert certify run.toml --noise …"
-        raise InvalidParameterError("outputs", "be left out in a sweep", settings.run.outputs, hint)
+        raise InvalidParameterError("outputs", f"has no sweep, which compares accuracies. {_ONE_BY_ONE}")
     if settings.run.targets == "nodes":
-        hint = "Certify the nodes at one level after the other: starcert certify run.toml --noise …"
-        raise InvalidParameterError("targets", "be graphs in a sweep", "nodes", hint)
+        raise InvalidParameterError("targets", "be graphs in a sweep", "nodes", _ONE_BY_ONE)
     place = OutputFolder(settings.run.out)
     with place.held():
         inputs = read_inputs(settings.run)

@@ -93,7 +93,7 @@ def refuse_columns(columns: Columns, reason: str) -> NoReturn:
     """Refuses the setting `columns` for data that have no such columns."""
     hint = "Columns are those of a .csv file, or of labels.csv in a folder of graphs; label is one of a PyG file too."
     given = ",".join(f"{role}={name}" for role, name in columns.items())
-    raise InvalidParameterError("columns", f"be left out: {reason}", given, hint)
+    raise InvalidParameterError("columns", f"cannot be {given}: {reason}. {hint}")
 
 
 def refuse_line(path: Path, number: int, problem: str) -> NoReturn:

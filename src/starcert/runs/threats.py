@@ -74,11 +74,10 @@ def with_spares(data: Dataset, threat: Threat | None, entries: Mapping[str, obje
     """The data with the spare nodes that a threat injects, which have these data and no edges."""
     names = injected_nodes(threat)
     if entries and not names:
-        hint = "Ask about inject: too, such as --threat inject:2."
-        raise InvalidParameterError("spare_node", "be left out unless a node is injected", dict(entries), hint)
+        raise InvalidParameterError("spare_node", "needs a threat that injects nodes, such as --threat inject:2.")
     if names and (data.of_nodes or not all(isinstance(each, Graph) for each in data.graphs)):
-        hint = "Ask about controlled: and name nodes that are there."
-        raise InvalidParameterError("threat", "inject nodes into graphs that are classified", str(threat), hint)
+        hint = "For nodes of one graph, name some that are there: controlled:2,nodes=a|b."
+        raise InvalidParameterError("threat", f"injects nodes, so graphs must be classified. {hint}")
     found = []
     for name, graph in zip(data.names, data.graphs, strict=True) if names else ():
         new = [each for each in names if each not in map(str, graph.nodes)]

@@ -57,8 +57,7 @@ class TrainSettings(Struct, frozen=True, kw_only=True):
     def of(cls, given: Mapping[str, Any], *, nodes: bool) -> Self:
         """The given settings, and the defaults for graphs or for nodes."""
         if nodes and given.get("batch_size") is not None:
-            requirement, hint = "be left out where nodes are classified", "A step sees the whole graph."
-            raise InvalidParameterError("batch_size", requirement, given["batch_size"], hint)
+            raise InvalidParameterError("batch_size", "is for graphs: with nodes, a step sees the whole graph.")
         own = {key: each.for_nodes for key, each in TRAIN_SETTINGS.items() if nodes and each.for_nodes is not UNSET}
         return cls(**{**own, **given})
 

@@ -24,6 +24,7 @@ from starcert.models.weighting import Weighting
 from starcert.objects import Graph
 from starcert.objects.content import digest
 from starcert.report.training_page import write_training_page
+from starcert.runs.declaration import MissingSettingError
 from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, aligned, describe_rule, needs_model, read_inputs
 from starcert.runs.models import as_classifier, call_model, check_device, torch_module_of
 from starcert.runs.run_file import RunFile
@@ -75,7 +76,7 @@ def training_settings(
     run = run_settings(file.values, options)
     if run.weights is None:
         hint = 'For example weights = "model.pt" in the run file, which certify then reads, or --weights model.pt.'
-        raise InvalidParameterError("weights", "say where the trained weights go", None, hint)
+        raise MissingSettingError("weights", f"The trained weights go there. {hint}")
     return run, TrainSettings.of({**file.train, **how}, nodes=run.targets == "nodes")
 
 
@@ -102,10 +103,10 @@ def train_run(run: RunSettings, settings: TrainSettings, *, again: bool = False)
 def _trained(run: RunSettings, weights: Path, settings: TrainSettings, *, again: bool) -> TrainedRun:
     if run.outputs is not None:
         hint = "Train it in Python: starcert.models.fit_with_noise(SmoothedRegressor(…), graphs, numbers, …)."
-        raise InvalidParameterError("outputs", "be left out: starcert train teaches classes", run.outputs, hint)
+        raise InvalidParameterError("outputs", f"is not for starcert train, which teaches classes. {hint}")
     if needs_model(run.regions):
         hint = "Name regions that are known before the model is."
-        raise InvalidParameterError("regions", "not be read off a model that is still to be trained", run.regions, hint)
+        raise InvalidParameterError("regions", f"cannot come from a model that is still to be trained. {hint}")
     from starcert.models import TrainingCheckpoint  # noqa: PLC0415  (first: it says where torch is missing)
     from starcert.models.fitting import own_generator  # noqa: PLC0415
 

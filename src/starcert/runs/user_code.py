@@ -158,8 +158,7 @@ def place_of(path: str | Path, base: Path, parameter: str) -> Path:
     try:
         return Path(os.path.abspath(base / Path(path).expanduser()))
     except RuntimeError:  # expanduser knows no such user, or no home
-        hint = "Write the whole path."
-        raise InvalidParameterError(parameter, "begin with a home folder that is known here", str(path), hint) from None
+        raise InvalidParameterError(parameter, f"names an unknown home folder, {path}. Write the whole path.") from None
 
 
 class TuName(str):
@@ -228,7 +227,7 @@ def useful_workers(classifier: Classifier, workers: int) -> tuple[int, str]:
         pickle.dumps(classifier)
     except (pickle.PicklingError, AttributeError, TypeError, RecursionError) as error:
         reason = " ".join(str(error).split())
-        return 1, f"the classifier cannot travel to others ({reason}); define it at the top of its file"
+        return 1, f"the classifier cannot be pickled ({reason}); define it at module level"
     return workers, ""
 
 

@@ -33,10 +33,10 @@ class Values:
 
     def check(self, settings: RunSettings, ready: TriedModel) -> None:
         """Refuses settings that mean nothing where the model gives numbers, and labels that are none."""
-        unfit = {"evidence": settings.evidence, "plan": settings.plan != "fixed"}
-        for name in (name for name, given in unfit.items() if given):
-            hint = "Intervals look at where flips fell in any case, and hold at the number of votes that is fixed."
-            raise InvalidParameterError(name, "be left out where outputs are numbers", getattr(settings, name), hint)
+        for name, given in {"evidence": settings.evidence, "plan": settings.plan != "fixed"}.items():
+            if given:
+                hint = "Intervals look at where flips fell in any case, and hold at the number of votes that is fixed."
+                raise InvalidParameterError(name, f"needs a model that answers classes, not numbers. {hint}")
         for name in ready.data.class_names:
             try:
                 float(name)

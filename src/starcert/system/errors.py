@@ -1,6 +1,6 @@
 """The exceptions a user can catch, and the checks that most parameters need.
 
-Every message names the parameter, what it must be, what came, and the next step.
+Every message is a sentence about the parameter, then what came, and the next step.
 """
 
 from __future__ import annotations
@@ -41,16 +41,18 @@ class InvalidParameterError(StarcertError, ValueError):
 
     Args:
         parameter: its name, as the caller writes it.
-        requirement: what it must be, to be read after "must".
+        requirement: what it must be, to be read after "must"; without `got`, the rest of a sentence about it.
         got: what came instead.
         hint: the next step, a sentence of its own.
 
     Example:
         >>> str(InvalidParameterError("alpha", "be below 0.5", 0.99, "Did you mean 0.01?"))
         "'alpha' must be below 0.5. Got 0.99 instead. Did you mean 0.01?"
+        >>> str(InvalidParameterError("own_samples", "needs evidence = true."))
+        "'own_samples' needs evidence = true."
     """
 
-    def __init__(self, parameter: str, requirement: str, got: object, hint: str = "") -> None:
+    def __init__(self, parameter: str, requirement: str, got: object = ..., hint: str = "") -> None:
         # Unchanged arguments let the error be pickled on its way from a worker process.
         super().__init__(parameter, requirement, got, hint)
         self.parameter = parameter
@@ -58,6 +60,8 @@ class InvalidParameterError(StarcertError, ValueError):
     def __str__(self) -> str:
         parameter, requirement, got, hint = self.args
         name = shortened(str(parameter))
+        if got is ...:
+            return f"'{name}' {shortened(requirement)} {shortened(hint)}".rstrip()
         return f"'{name}' must {shortened(requirement)}. Got {_shown(got)} instead. {shortened(hint)}".rstrip()
 
 
