@@ -135,7 +135,7 @@ def test_files_of_tables_tensors_and_arrays():
     columns = {"smiles": "mol", "label": "active"}
     setting = Benchmark(data=("sub dir/mols.csv", "MUTAG"), columns=columns)
     assert source.data_of("sub dir/mols.csv", setting.columns).labels.tolist() == [n % 2 for n in range(24)]
-    with pytest.raises(sc.InvalidParameterError, match="be left out: no data have any"):
+    with pytest.raises(sc.InvalidParameterError, match="'columns' needs data in a table"):
         Benchmark(data=("MUTAG", "own.py:rings"), columns=columns)
 
     links = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])

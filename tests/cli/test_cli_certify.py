@@ -228,7 +228,7 @@ def test_options_go_before_the_file(project, here):
 
 
 BAD = [
-    ((), "'model' must be given"),
+    ((), "Missing setting: model"),
     (("no.toml",), "no.toml: there is no such file"),
     (("graphs",), "is a folder"),
     (("model.py",), "model.py: is not TOML"),
@@ -243,7 +243,7 @@ BAD = [
     (("run.toml", "--noise", "hub=0.1,motif=0.1"), "'noise' must have a flip law for every region"),
     (("run.toml", "--data", "./graph.s"), "graphs?"),
     (("run.toml", "--samples", "0"), "'--samples' must be a whole number from 1"),
-    (("run.toml", "--own-samples", "500"), "'own_samples' must be left out without evidence. Got 500 instead. Ask"),
+    (("run.toml", "--own-samples", "500"), "'own_samples' needs evidence = true"),
     (
         ("run.toml", "--threat", "2"),
         "'--threat' must be a threat with its number, such as flips:2 or rewire:1",

@@ -60,7 +60,7 @@ def test_it_needs_evidence_and_a_threat_and_sweeps_have_none(here, project):
     project.write_text(text.replace('threat = "deletions:1"', ""))
     for more in ((), ("--threat", "deletions:1", "--no-evidence", "--collective")):
         status, _, err = here("certify", project, *more)
-        assert (status, "'collective' must come with evidence and a threat" in err) == (2, True)
+        assert (status, "'collective' needs evidence = true and a threat" in err) == (2, True)
     project.write_text(text)
     assert here("certify", project, "--no-evidence", "--samples", "100", "--out", "plain")[0] == 0
     found = sweep_settings(read_run_file(project), {}, Grid.of({"friendships": [0.1, 0.2]}))

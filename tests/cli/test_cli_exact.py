@@ -121,10 +121,10 @@ def test_what_will_be_tried_is_said_before(folder, here):
     assert "12 attacks (any 1 flip)" in here("certify", "run.toml", "--exact", "--dry-run")[1]
     status, _, errors = here("certify", "run.toml", "--max-attacks", "5")
     assert status == 2
-    assert "must be left out without exact" in errors
+    assert "needs exact = true" in errors
     status, _, errors = here("certify", "run.toml", "--exact", "--outputs", "0..1")
     assert status == 2
-    assert "must be left out where outputs are numbers" in errors
+    assert "needs a model that answers classes" in errors
 
 
 def test_plain_models_stand_beside_smoothed_ones(folder, here):

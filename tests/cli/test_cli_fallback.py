@@ -114,4 +114,4 @@ def test_what_is_refused(folder, here, words, complaint):
 def test_a_threshold_needs_a_fallback(folder, here):
     (folder / "run.toml").write_text(RUN.replace('fallback = "blind"\n', ""))
     status, _, err = here("certify", "run.toml", "--out", "out")
-    assert (status, "'threshold' must be left out without a fallback" in " ".join(err.split())) == (2, True), err
+    assert (status, "'threshold' needs a fallback" in " ".join(err.split())) == (2, True), err

@@ -93,9 +93,9 @@ def test_everything_can_stand_on_the_command_line(project, here):
 
 
 BAD = [
-    ((), "'grid' must be given"),
-    (("run.toml",), "'grid' must be given"),
-    (("--grid", "hub=0.1"), "'model' must be given"),
+    ((), "Missing setting: grid"),
+    (("run.toml",), "Missing setting: grid"),
+    (("--grid", "hub=0.1"), "Missing setting: model"),
     (("run.toml", "--grid", "0.1"), "'--grid' must be REGION=P,P,… for each region"),
     (("run.toml", "--grid", "hub=0.1,2"), "'--grid hub' must be a probability from 0 to 1. Got 2.0"),
     (("run.toml", "--grid", "hub=0.1,bridg=0.2"), "Did you mean bridge?"),

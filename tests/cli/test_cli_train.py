@@ -98,12 +98,12 @@ def test_other_noise_is_said_and_other_tensors_are_refused(untrained, here):
     assert tomllib.loads(Path("sweep/run.toml").read_text())["weights"] == "../weights/model.pt"
     status, _, err = here("certify", "run.toml", "--model", "model.py:wider", "--out", "wider")
     assert status == 2
-    assert "'weights' must fit the module of model.py:wider" in err
+    assert "The weights do not fit model.py:wider" in err
     assert "size mismatch" in err
     assert err.count("\n") == 1
     status, _, err = here("certify", "run.toml", "--model", "model.py:function", "--out", "function")
     assert status == 2
-    assert "'weights' must be left out for a function" in err
+    assert "'weights' needs a torch module" in err
 
 
 def test_the_next_command_repeats_the_options_and_leaves_training_graphs_out(untrained, here):

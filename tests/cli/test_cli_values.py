@@ -91,8 +91,8 @@ def test_a_false_interval_ends_with_status_1(folder, here):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--evidence"], "'evidence' must be left out where outputs are numbers"),
-        (["--plan", "decided"], "'plan' must be left out where outputs are numbers"),
+        (["--evidence"], "'evidence' needs a model that answers classes"),
+        (["--plan", "decided"], "'plan' needs a model that answers classes"),
         (["--outputs", "0..0.5"], "its outputs are to lie from 0 to 0.5"),
         (["--outputs", "much"], "'--outputs' must be two numbers, LOW..HIGH"),
         (["--outputs=1..0"], "must be more than low"),
@@ -115,7 +115,7 @@ def test_labels_with_fractions_point_to_outputs(folder, here):
 
 
 @pytest.mark.parametrize(
-    ("command", "told"), [("sweep", "be left out in a sweep"), ("train", "starcert train teaches")]
+    ("command", "told"), [("sweep", "has no sweep, which compares accuracies"), ("train", "is not for starcert train")]
 )
 def test_sweeps_and_training_are_about_classes(folder, here, command, told):
     more = ["--grid", "all=0.1,0.2"] if command == "sweep" else ["--weights", "w.pt"]
