@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 
+COPIES = 4_603  # of the objects, and as many of attacked ones: 1 − (1 − 1/1,000)ⁿ ≥ 99%
 CHANCE = 0.99  # with this probability, at least, an audit finds a dependence of the stated share
 
 

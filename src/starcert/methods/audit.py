@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from starcert.classifiers.base import Classifier, check_alone, check_regrouped
 from starcert.math.attacked_sites import MAX_EVIDENCE_SITES, influences
-from starcert.math.audit import Audit
+from starcert.math.audit import COPIES, Audit
 from starcert.math.confidence import Votes
 from starcert.math.flips import FlipRecord
 from starcert.objects import Sites
@@ -40,12 +40,11 @@ from starcert.sampling.batch import Copies, replace_sites, select_copies
 from starcert.sampling.draws import UInt64s
 from starcert.sampling.sampler import Attack, expected_flips, values_at_attacks
 from starcert.sampling.streams import WordStream
-from starcert.voting.ask import Asking, Batch, ask, fitting_batch_of, sampler_of
+from starcert.voting.ask import Asking, Batch, ask, check_kept, fitting_batch_of, sampler_of
 from starcert.voting.plans import Job
 
 # How many copies. A graph costs calls: its sampler, a batch, and two other batches. A copy costs votes: it is drawn,
 # classified twice, and compared; on a device a vote takes a fraction of a microsecond.
-COPIES = 4_603  # of the graphs, and as many of attacked ones: 1 − (1 − 1/1,000)ⁿ ≥ 99%
 SHARE = 5  # an audit costs at most one in this many votes
 GRAPH_CALLS, COPY_VOTES, DEVICE_COPY_VOTES = 4, 8, 512
 SHARED_CALLS = 4  # where a call is about several graphs, each of them costs one in this many calls
@@ -151,7 +150,9 @@ class AuditedCopies(NamedTuple):
         """Compares the answers on all copies, and counts the copies."""
         audit, name = Audit(), f"audited noisy copies of graph {self.graph}"
         for batch in _batches(job, sites, self):
-            found = yield Batch(batch.copies, name, scored=True)
+            asked = Batch(batch.copies, name, scored=True)
+            found = yield asked
+            check_kept(job, sites, asked, found)
             for places in filter(len, batch.regrouped):
                 others = select_copies(batch.copies, places)
                 again = yield Batch(others, name, scored=True, as_written=True)

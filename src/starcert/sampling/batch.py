@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from starcert.math.flips import Flips
+from starcert.math.flips import Flips, ListedFlips, ShownFlips
 from starcert.objects import Graph, NodeFrame, Sites
 from starcert.objects.columns import ColumnLayer
 from starcert.objects.layers import Numbered
@@ -33,6 +33,9 @@ Integers = npt.NDArray[np.int64]
 
 Copies: TypeAlias = Any
 """`NoisyCopies` of some kind, which depends on the clean object: `NoisyGraphs` of a graph, else `NoisyVectors`."""
+
+Key: TypeAlias = bytes | str
+"""What equal noisy copies of one object share: see `keys_of`."""
 
 CLEAN_GRAPH = "An answer that looks at the clean graph is not a function of the noisy copy: use batch.frame."
 
@@ -125,6 +128,29 @@ def layer_places(sites: Sites, name: str) -> LayerPlaces:
 def flips_of(batch: NoisyCopies, copies: Integers) -> Flips:
     """Which sites flipped in the copies with these numbers, and what they show if there are more than two values."""
     return batch._draw.flips_of(copies, batch._sites.nonzero)
+
+
+def keys_of(batch: NoisyCopies) -> list[Key]:
+    """For each copy a key that equal copies of the object share, and no others: its flips, and what they show.
+
+    Flips as bits make bytes, and flips as positions make text, so that one form is never taken for the other.
+    """
+    flips = flips_of(batch, np.arange(len(batch)))
+    if isinstance(flips, np.ndarray):
+        return _rows_as_bytes(flips)
+    places, shown = (flips.places, flips.shown) if isinstance(flips, ShownFlips) else (flips, None)
+    assert isinstance(places, ListedFlips)
+    ends = list(pairwise(places.starts.tolist()))
+    listed = np.ascontiguousarray(places.positions).tobytes().decode("latin-1")
+    values = "" if shown is None else shown.tobytes().decode("latin-1")  # a position takes four letters, a value one
+    return [listed[4 * start : 4 * end] + values[start:end] for start, end in ends]
+
+
+def _rows_as_bytes(rows: npt.NDArray[np.uint8]) -> list[Key]:
+    if not rows.shape[1]:
+        return [b""] * len(rows)
+    found: list[Key] = np.ascontiguousarray(rows).view(f"V{rows.shape[1]}")[:, 0].tolist()
+    return found
 
 
 def select_copies(batch: Copies, copies: Integers) -> Copies:

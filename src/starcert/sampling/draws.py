@@ -131,9 +131,8 @@ class PackedDraw(Draw):
 
     @override
     def select(self, copies: Positions) -> PackedDraw:
-        lanes = np.zeros((len(self.packed), -(-len(copies) // LANES) * LANES), dtype=np.uint8)
-        lanes[:, : len(copies)] = self.values.T[:, copies]
-        return PackedDraw(np.packbits(lanes, axis=1, bitorder="little").view(np.uint64), 0, len(copies))
+        packed: UInt64s = _selected_lanes(self.packed, self.first + copies)
+        return PackedDraw(packed, 0, len(copies))
 
     @override
     def repeated(self, times: int) -> PackedDraw:
@@ -285,6 +284,18 @@ def _bounds(copies: slice, count: int) -> tuple[int, int]:
     if step != 1:
         raise IndexError("copies are taken in one run: use a slice without a step")
     return start, stop
+
+
+@compiled
+def _selected_lanes(packed, lanes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """The bits of all sites in some lanes, packed again."""
+    chosen = np.zeros((packed.shape[0], (lanes.size + LANES - 1) // LANES), np.uint64)
+    for site in range(packed.shape[0]):
+        for i in range(lanes.size):
+            column, lane = lanes[i] // LANES, np.uint64(lanes[i] % LANES)
+            bit = (packed[site, column] >> lane) & np.uint64(1)
+            chosen[site, i // LANES] |= bit << np.uint64(i % LANES)
+    return chosen
 
 
 @compiled

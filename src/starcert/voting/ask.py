@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from itertools import groupby
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, NamedTuple, NoReturn, Protocol, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -31,6 +31,7 @@ from starcert.sampling.sampler import Sampler, fitting_batch, kept_sampler
 from starcert.sampling.streams import WordStream
 from starcert.sampling.views import clean_copy
 from starcert.system.travelling import SentOnce, map_on_workers
+from starcert.voting.distinct import Table, Tables
 from starcert.voting.plans import Job
 
 Answers = TypeVar("Answers")
@@ -132,16 +133,29 @@ def _on_worker(job: Job, sites: Sites, piece: Piece[Answers]) -> Answers:
     return _answers(job, [(sites, piece)])[0]
 
 
+_TABLES: WeakKeyDictionary[Job, Tables] = WeakKeyDictionary()
+
+
+def table_of(job: Job, sites: Sites) -> Table | None:
+    """The answers on copies of an object that a job has kept here; None where looking costs more than asking."""
+    if job.classifier.backend != "cpu":  # bringing the copies here takes longer than classifying them
+        return None
+    table = _TABLES.setdefault(job, Tables()).of(sites, job.noise)
+    return table if table.in_use else None
+
+
 def _answers(job: Job, pieces: Sequence[tuple[Sites, Piece[Answers]]]) -> list[Answers]:
     asking = [piece.ask(job, sites) for sites, piece in pieces]
-    return _together(job.classifier, asking) if len(asking) > 1 else [_alone(job.classifier, asking[0])]
+    if len(asking) > 1:
+        return _together(job.classifier, asking)
+    return [_alone(job, pieces[0][0], asking[0])]
 
 
-def _alone(classifier: Classifier, asking: Asking[Answers]) -> Answers:
+def _alone(job: Job, sites: Sites, asking: Asking[Answers]) -> Answers:
     try:
         batch = next(asking)
         while True:
-            batch = asking.send(_scores_of(classifier, batch))
+            batch = asking.send(_found(job, sites, batch))
     except StopIteration as end:
         answers: Answers = end.value
         return answers
@@ -174,6 +188,48 @@ def _scores(classifier: Classifier, batches: Sequence[Batch]) -> list[Scores]:
             found = asked.scored_each([each.copies for each in batches[::order]])[::order]
             return [base.checked_scores(each, asked, batch.copies) for each, batch in zip(found, batches, strict=True)]
     return [_scores_of(classifier, each) for each in batches]
+
+
+def _found(job: Job, sites: Sites, batch: Batch) -> Scores:
+    """What the classifier answers on a batch, or has answered on equal copies, if answers alone are needed."""
+    table = None if batch.scored or batch.as_written else table_of(job, sites)
+    if table is None:
+        return _scores_of(job.classifier, batch)
+
+    most = fitting_batch_of(job, sites)
+    if job.batch_size is None:
+        most = max(most, job.classifier.chunks_per_batch * job.chunk_size)
+
+    def answers(copies: Copies) -> npt.NDArray[np.int64]:
+        parts = (_scores_of(job.classifier, batch._replace(copies=some)) for some in copies.split(most))
+        return np.concatenate([np.asarray(part.answers, dtype=np.int64) for part in parts])
+
+    def settle(copies: Copies) -> None:
+        found = _scores_of(job.classifier, batch._replace(copies=copies, scored=True))
+        if not base.are_tied(found).all():
+            refuse_other_answers(batch.name)
+
+    return Scores(table.answers(batch.copies, answers, settle))
+
+
+def check_kept(job: Job, sites: Sites, batch: Batch, found: Scores) -> None:
+    """Refuses a classifier whose answers on copies are not those that votes were counted with; ties may differ."""
+    table = table_of(job, sites)
+    if table is None:
+        return
+    places, kept = table.known(batch.copies)
+    other = np.asarray(found.answers)[places] != kept
+    if (other & ~base.are_tied(found)[places]).any():
+        refuse_other_answers(batch.name)
+
+
+def refuse_other_answers(name: str) -> NoReturn:
+    """Refuses a classifier that answered an equal copy differently before."""
+    raise base.UnsteadyAnswersError(
+        f"The base classifier answers a noisy copy differently than it answered an equal copy before ({name}). What it "
+        "answers depends on the graphs beside it, or on how often it was asked. Take randomness, batch statistics and counters out of "
+        "it, or ask about one copy at a time: batch_size=1."
+    )
 
 
 def _scores_of(classifier: Classifier, batch: Batch) -> Scores:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor
-from itertools import groupby, islice
+from itertools import groupby, islice, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from starcert.math.flips import FlipRecord, Flips, ShownFlips
 from starcert.math.joint import JointVotes
 from starcert.objects import Sites
 from starcert.objects.binding import axes_of_sites
-from starcert.sampling.batch import Copies, NoisyCopies, flips_of
+from starcert.sampling.batch import Copies, NoisyCopies, flips_of, select_copies
 from starcert.sampling.sampler import draw_each
 from starcert.sampling.streams import WordStream
 from starcert.voting.ask import (
@@ -31,10 +31,12 @@ from starcert.voting.ask import (
     fitting_batch_of,
     nodes_of,
     sampler_of,
+    table_of,
 )
 from starcert.voting.plans import NOT_RECORDED, Chunk, Job, Tally
 
 MAX_BATCH_BYTES = 2**21  # of the bits and degrees of the copies of several chunks that are one batch
+CHUNKS_WITH_TABLE = 8  # chunks that are one piece where copies repeat: few of them are distinct
 MAX_FIRST = 2**12  # answers on the first copies of a chunk, beyond those of the first one
 MAX_CHUNK_BYTES = 2**25  # of the flips of one chunk: a store keeps them as one value
 
@@ -47,15 +49,13 @@ def tallies(job: Job, chunks: Iterable[Chunk], executor: Executor | None = None)
 
 def _pieces(job: Job, chunks: Iterable[Chunk]) -> Iterator[NoisyChunks]:
     """The chunks, each alone, or as many of one graph and purpose as the classifier wants and a cache has room for."""
-    if job.classifier.chunks_per_batch == 1:
-        yield from (NoisyChunks(chunk.graph, [chunk]) for chunk in chunks)
-        return
     for graph, of_graph in groupby(chunks, key=lambda chunk: chunk.graph):
         sites = job.sites[graph]
         copies = MAX_BATCH_BYTES // (sites.n_sites // 8 + 4 * nodes_of(sites) + 1)
         if job.batch_size is not None:
             copies = min(copies, job.batch_size)
-        most = max(1, min(job.classifier.chunks_per_batch, copies // job.chunk_size))
+        wanted = job.classifier.chunks_per_batch if table_of(job, sites) is None else CHUNKS_WITH_TABLE
+        most = max(1, min(wanted, copies // job.chunk_size))
         for (_, first), alike in groupby(of_graph, key=lambda chunk: (chunk.purpose, _is_first(job, chunk))):
             while group := list(islice(alike, 1 if first else most)):  # alone where the classifier is checked
                 yield NoisyChunks(graph, group)
@@ -74,20 +74,28 @@ class NoisyChunks(NamedTuple):
 
     def ask(self, job: Job, sites: Sites) -> Asking[list[Tally]]:
         """The votes of each chunk."""
-        counters, size = [_Counter(job, sites, chunk) for chunk in self.chunks], job.chunk_size
+        counters = [_Counter(job, sites, chunk) for chunk in self.chunks]
         copies = self._joined(job, sites) if len(counters) > 1 else None
         if copies is None:
             for counter in counters:
                 yield from counter.ask()
         else:
             answers = np.asarray((yield Batch(copies, _name_of(self.chunks[0]))).answers)
-            for first, counter in zip(range(0, len(copies), size), counters, strict=True):
-                counter.count(copies, answers[first : first + size], first)
+            ends = np.cumsum([0, *(chunk.samples for chunk in self.chunks)]).tolist()
+            for (first, end), counter in zip(pairwise(ends), counters, strict=True):
+                counter.count(copies, answers[first:end], first)
         return [counter.tally() for counter in counters]
 
     def _joined(self, job: Job, sites: Sites) -> Copies | None:
-        streams = (_stream_of(job, sites, chunk) for chunk in self.chunks)
-        return draw_each(sampler_of(job.classifier, sites, job.noise), streams, job.chunk_size)
+        """The copies of all chunks as one batch; None where nothing is gained, or a table has ended since."""
+        if len(self.chunks) > job.classifier.chunks_per_batch and table_of(job, sites) is None:
+            return None
+        streams, size = (_stream_of(job, sites, chunk) for chunk in self.chunks), job.chunk_size
+        drawn = draw_each(sampler_of(job.classifier, sites, job.noise), streams, size)
+        if drawn is None or self.n_copies == len(drawn):
+            return drawn
+        wanted = [np.arange(i * size, i * size + chunk.samples) for i, chunk in enumerate(self.chunks)]
+        return select_copies(drawn, np.concatenate(wanted))
 
 
 class ChunkAgain(NamedTuple):

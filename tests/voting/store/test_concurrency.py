@@ -70,7 +70,7 @@ def test_four_processes_at_once_and_never_two_writers(path):
     told = [each.communicate() for each in processes]
     assert [err for _, err in told] == [""] * 4
     counts = [ast.literal_eval(out) for out, _ in told]
-    assert sum(each["opened"] for each in counts) > 4
+    assert sum(each["opened"] for each in counts) >= 4
     assert sum(each["turned away"] for each in counts) > 4
     assert os.listdir(path.parent) == [path.name]
     with VoteStore.read(path) as store:

@@ -1,0 +1,166 @@
+"""Each distinct copy is asked about once, and votes, audits and refusals are what they were."""
+
+import math
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import starcert as sc
+from starcert.classifiers.base import UnsteadyAnswersError
+from starcert.objects import Sites
+from starcert.sampling.batch import keys_of
+from starcert.sampling.sampler import sampler
+from starcert.sampling.streams import WordStream
+from starcert.voting import ask, distinct
+from starcert.voting.distinct import Table, equal_probability
+
+RING = sc.Graph(8, [(i, (i + 1) % 8) for i in range(8)])
+RARE_FLIPS = sc.Noise(all=sc.Flip(delete=0.05, add=0.01))
+
+
+class Counting(sc.Classifier):
+    """More than seven edges; notes which copies it was asked about, and how often."""
+
+    n_classes, description = 2, "counting"
+
+    def __init__(self):
+        self.asked = Counter()
+
+    def classify(self, graphs):
+        self.asked.update(row.tobytes() for row in graphs.values)
+        sum(range(20_000))  # slower than looking
+        return (graphs.values.sum(axis=1) > 7).astype(int)
+
+
+def votes_of(base, noise=RARE_FLIPS, samples=6_000, **how):
+    smoothed = sc.SmoothedClassifier(base, noise)
+    votes = smoothed.vote([RING], samples=samples, seed=3, record=True, voting=sc.Voting(**how))
+    return votes.counts.tolist(), votes.selection.tolist(), votes.records[0].bits.tolist()
+
+
+def without_tables(monkeypatch):
+    monkeypatch.setattr(ask, "table_of", lambda *_: None)
+    monkeypatch.setattr("starcert.voting.counting.table_of", lambda *_: None)
+
+
+def test_votes_are_the_same_and_few_copies_are_asked_about(monkeypatch):
+    with_table, without = Counting(), Counting()
+    found = votes_of(with_table)
+    without_tables(monkeypatch)
+    assert votes_of(without) == found
+    assert set(with_table.asked) == set(without.asked)
+    assert with_table.asked.total() < without.asked.total() / 2
+
+
+@pytest.mark.parametrize("max_bytes", [0, 5_000, 2**20])
+def test_votes_do_not_depend_on_the_size_of_the_table_or_on_threads(monkeypatch, max_bytes):
+    found = votes_of(Counting())
+    monkeypatch.setattr(distinct, "MAX_BYTES", max_bytes)
+    monkeypatch.setattr(distinct.Tables.__init__, "__defaults__", (max_bytes,))
+    with ThreadPoolExecutor(2) as pool:
+        assert votes_of(Counting(), executor=pool, batch_size=100) == found
+
+
+def test_a_table_keeps_to_its_bytes():
+    sites = Sites.everything(RING, "all")
+    copies = sampler(sites, sc.Noise(all=0.4)).draw(WordStream(1), 900)
+    table = Table(10_000)
+    table.answers(copies, lambda some: np.zeros(len(some), dtype=np.int64), pytest.fail)
+    assert 5_000 < table.n_bytes <= 10_000
+
+
+@pytest.mark.parametrize("noise", [RARE_FLIPS, sc.Noise(all=0.3)])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_keys_are_equal_for_equal_copies_alone(noise, sparse):
+    graph = sc.Graph(200, [(0, 1)]) if sparse else RING
+    law = sc.Noise(all=sc.Flip(0.0001)) if sparse else noise
+    copies = sampler(Sites.everything(graph, "all"), law).draw(WordStream(2), 300)
+    rows = [row.tobytes() for row in copies.values]
+    pairs = set(zip(keys_of(copies), rows, strict=True))
+    assert len(pairs) == len(set(rows)) == len({key for key, _ in pairs})
+    assert len(pairs) < 300 or noise is not RARE_FLIPS
+
+
+def test_keys_of_categories_hold_what_is_shown():
+    rows = sc.Categories.rows([[0, 1, 2, 0]], values=3)
+    copies = sampler(Sites.everything(rows[0], "all"), sc.Noise(all=sc.Categorical(0.5))).draw(WordStream(4), 400)
+    shown = [row.tobytes() for row in copies.values]
+    pairs = set(zip(keys_of(copies), shown, strict=True))
+    assert len(pairs) == len(set(shown)) == len({key for key, _ in pairs}) > 50
+
+
+def test_two_copies_are_equal_with_the_probability_that_the_law_says():
+    sites, noise = Sites.everything(RING, "all"), RARE_FLIPS
+    by_hand = (0.05**2 + 0.95**2) ** 8 * (0.01**2 + 0.99**2) ** 20
+    assert math.isclose(equal_probability(sites, noise), by_hand)
+    keys = keys_of(sampler(sites, noise).draw(WordStream(5), 4_000))
+    pairs = sum(n * (n - 1) for n in Counter(keys).values()) / (4_000 * 3_999)
+    assert math.isclose(pairs, by_hand, rel_tol=0.1)
+
+
+def test_copies_that_never_repeat_are_not_looked_up(monkeypatch):
+    monkeypatch.setattr(Table, "answers", lambda *_: pytest.fail("looked up"))
+    graph = sc.Graph(40, [(0, 1)])
+    base = sc.classifiers.from_callable(lambda each: each.degrees()[:, 0] > 20, on="batch", n_classes=2)
+    sc.SmoothedClassifier(base, sc.Noise(all=0.4)).vote([graph], samples=500, seed=1)
+
+
+def test_a_table_that_saves_no_time_ends():
+    table, sites = Table(), Sites.everything(RING, "all")
+    copies = sampler(sites, sc.Noise(all=0.5)).draw(WordStream(1), 2_000)
+    table.answers(copies, lambda some: np.zeros(len(some), dtype=np.int64), pytest.fail)
+    assert not table.in_use
+    assert not table.n_bytes
+
+
+class FalseOnce(Counting):
+    """Answers the clean graph, which is most of the copies, wrongly the first time it is asked about among others."""
+
+    def classify(self, graphs):
+        answers = super().classify(graphs)
+        clean = graphs.values.sum(axis=1) == 8
+        if len(graphs) > 64 and clean.any() and not getattr(self, "lied", False):
+            self.lied = True
+            answers[clean] = 1 - answers[clean]
+        return answers
+
+
+def test_an_answer_that_stands_for_many_votes_is_asked_for_again():
+    with pytest.raises(UnsteadyAnswersError, match=r"differently|alone"):
+        votes_of(FalseOnce(), samples=20_000)
+
+
+def test_only_ties_may_get_another_answer():
+    table = Table()
+    copies = sampler(Sites.everything(RING, "all"), RARE_FLIPS).draw(WordStream(1), 500)
+    settled = []
+    ones = table.answers(copies, lambda some: np.ones(len(some), dtype=np.int64), settled.append)
+    assert not settled
+    again = table.answers(copies, lambda some: np.zeros(len(some), dtype=np.int64), settled.append)
+    assert settled  # frequent ones were asked for again, and were different
+    assert (ones == again).all()
+
+
+class Random(Counting):
+    """Answers one in 300 copies at random."""
+
+    def __init__(self, seed):
+        super().__init__()
+        self.rng = np.random.default_rng(seed)
+
+    def classify(self, graphs):
+        answers = super().classify(graphs)
+        return np.where(self.rng.random(len(answers)) < 0.003, 1 - answers, answers)
+
+
+@pytest.mark.slow
+def test_a_rare_random_answer_is_found_as_often_as_without_tables():
+    found = 0
+    for seed in range(60):
+        try:
+            votes_of(Random(seed), samples=60_000)
+        except UnsteadyAnswersError:
+            found += 1
+    assert found >= 54
