@@ -227,8 +227,8 @@ def refuse_other_answers(name: str) -> NoReturn:
     """Refuses a classifier that answered an equal copy differently before."""
     raise base.UnsteadyAnswersError(
         f"The base classifier answers a noisy copy differently than it answered an equal copy before ({name}). What it "
-        "answers depends on the graphs beside it, or on how often it was asked. Take randomness, batch statistics and counters out of "
-        "it, or ask about one copy at a time: batch_size=1."
+        "answers depends on the graphs beside it, or on how often it was asked. Take randomness, batch statistics and "
+        "counters out of it, or ask about one copy at a time: batch_size=1."
     )
 
 
