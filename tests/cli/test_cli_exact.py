@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import pytest
 
@@ -40,6 +41,16 @@ def folder(tmp_path, monkeypatch):
 
 def rows_of(folder):
     return list(csv.DictReader((folder / "results.csv").read_text().splitlines()))
+
+
+def test_where_nothing_can_be_attacked_there_is_no_share(folder, here):
+    (folder / "data.py").write_text(DATA.replace("[[0, 0, 1, 0], [1, 1, 1, 0], [1, 1, 1, 1]]", "[[1, 1, 1, 1]] * 3"))
+    status, said, errors = here("certify", "run.toml", "--exact", "--threat", "additions:1", "--out", "none")
+    assert (status, errors) == (0, "")
+    assert re.search(r"right and certified, 1 addition +│ – ", said)
+    page = (folder / "none" / "report.html").read_text(encoding="utf-8")
+    assert "nan" not in page
+    assert "of 0 rows right and certified, 1 addition" in page
 
 
 def test_every_attack_is_tried_and_the_file_holds_with_the_model(folder, here):

@@ -104,6 +104,10 @@ class SizeCounts(NamedTuple):
         """A number of objects as a share of those that can be attacked so; None where it is unknown."""
         return None if count is None else count / self.n_graphs if self.n_graphs else math.nan
 
+    def percent(self, count: int | None) -> str:
+        """That share in percent; a dash where it is unknown, or no object can be attacked so."""
+        return "–" if count is None or not self.n_graphs else f"{count / self.n_graphs:.1%}"
+
 
 @dataclass(frozen=True, eq=False)
 class Outcomes(Sequence[Outcome]):

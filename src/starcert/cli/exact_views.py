@@ -53,9 +53,8 @@ def _facts(outcome: FinishedRun) -> Iterator[tuple[str, str]]:
     archive, result = outcome.archive, outcome.archive.result
     if archive.known is not None:
         yield "accuracy without attack", f"{result.certified_accuracy(archive.labels, 0):.1%}"
-        for size in range(1, result.threat.most + 1):
-            share = result.certified_accuracy(archive.labels, size)
-            yield f"right and certified, {result.threat.label_of(size)}", f"{share:.1%}"
+        for each in result.counts(archive.known):
+            yield f"right and certified, {each.label}", each.percent(each.n_certified)
         yield "share of the majority class", f"{majority_share(archive.truth):.1%}"
         if (worth := Worth.of(archive)) is not None and worth.gains:
             yield "accuracy, blind model", f"{worth.gains[0].blind:.1%}"

@@ -75,9 +75,8 @@ def _accuracy(archive: ExactArchive) -> list[KeyFigure]:
 
 
 def _reached(archive: ExactArchive, last: SizeCounts) -> list[KeyFigure]:
-    share = last.share(last.n_certified) or 0.0
-    what = "certified" if archive.known is None else "right and certified"
-    return [KeyFigure(f"{share:.1%}", f"of {quantity(last.n_graphs, archive.word)} {what}, {last.label}", "certified")]
+    share, what = last.percent(last.n_certified), "certified" if archive.known is None else "right and certified"
+    return [KeyFigure(share, f"of {quantity(last.n_graphs, archive.word)} {what}, {last.label}", "certified")]
 
 
 def _notices(archive: ExactArchive) -> list[Notice]:
