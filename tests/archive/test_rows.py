@@ -106,12 +106,12 @@ def test_objects_that_are_no_graphs_and_laws_on_three_values(tmp_path):
 @pytest.mark.parametrize(
     ("law", "reason"),
     [
-        ({"categorical": 0.25}, r"'noise\[0\].values' must say how many values"),
+        ({"categorical": 0.25}, r"'noise\[0\].values' is missing: it says how many values"),
         ({"categorical": 0.25, "values": 2.5}, r"'noise\[0\].values' must be a whole number"),
         ({"categorical": 0.25, "values": 1}, "be a whole number of values, at least 2"),
         ({"categorical": 0.25, "values": 10**6}, r"'noise\[0\]' must be a law on at most 256 values"),
         ({"categorical": 1.5, "values": 3}, r"'noise\[0\].categorical' must be a probability"),
-        ({"delete": 0.1, "add": 0.1, "change": 0.1}, r"'noise\[0\].types' must say how many types"),
+        ({"delete": 0.1, "add": 0.1, "change": 0.1}, r"'noise\[0\].types' is missing: it says how many types"),
         ({"delete": 0.6, "add": 0.1, "change": 0.6, "types": 3}, "delete \\+ change of 1 at most"),
         ({"flip": 0.1, "added": "never"}, r"'noise\[0\].added' must be 'uniform', 'graph' or a share for each type"),
         (

@@ -199,7 +199,7 @@ def test_averages_and_propagation_are_those_of_the_definition():
 
 def test_the_nodes_to_learn_from_must_be_known():
     data = sc.datasets.Dataset(sc.Graph(3, [(0, 1)], node_data={"x": np.eye(3)}), [0, 1, None])
-    with pytest.raises(InvalidParameterError, match="say which nodes are learned from"):
+    with pytest.raises(InvalidParameterError, match="it says which nodes are learned from"):
         blind(data)
     with pytest.raises(InvalidParameterError, match="have nodes whose class is known"):
         blind(data, nodes=[2])

@@ -176,7 +176,7 @@ def test_objects_with_one_target_each_are_attacked_each_by_itself():
 
 
 def test_what_is_refused(path):
-    with pytest.raises(InvalidParameterError, match="'threat' must be given with collective evidence"):
+    with pytest.raises(InvalidParameterError, match="'threat' is missing: collective evidence needs one"):
         certify(Busy(), [path], None)
     with pytest.raises(InvalidParameterError, match="'graphs' must be one, or have one target each"):
         certify(Busy(), graphs(), "deletions:1")

@@ -54,7 +54,7 @@ def test_classes_may_have_names():
 
 
 def test_one_question_at_a_time():
-    with pytest.raises(InvalidParameterError, match="must be left out where a threat"):
+    with pytest.raises(InvalidParameterError, match="cannot be combined with a threat"):
         structure_gain(CERTIFICATES, LABELS, BLIND, radius=(1, 0), threat="flips:1")
 
 

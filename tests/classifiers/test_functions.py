@@ -89,7 +89,7 @@ def test_what_cannot_be_made(told, words):
     ("mask", "words"),
     [
         ("other", "'nodes' must name node data of the graph, mask, none. Got 'other'"),
-        ("none", "'nodes' must choose at least one node. Got 'none'"),
+        ("none", "'nodes' chooses no node"),
     ],
 )
 def test_masks_that_are_none(mask, words):

@@ -167,7 +167,7 @@ def test_numbers_and_classes_are_told_apart():
         sc.SmoothedClassifier(numbers, sc.Noise(all=0.1))
     with pytest.raises(InvalidParameterError, match="give numbers in a ValueRange"):
         sc.SmoothedRegressor(classes, sc.Noise(all=0.1))
-    with pytest.raises(InvalidParameterError, match="'n_classes' must be left out where outputs are numbers"):
+    with pytest.raises(InvalidParameterError, match="'n_classes' is for classes, but the outputs are numbers"):
         from_pyg(Degrees(), n_classes=2, outputs=UNIT)
     with pytest.raises(InvalidParameterError, match="'outputs' must be a ValueRange"):
         from_callable(len, outputs=(0, 1))

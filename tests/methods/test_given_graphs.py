@@ -44,7 +44,7 @@ def test_data_of_pyg_are_read_as_they_come_from_a_data_set():
 @pytest.mark.parametrize(
     ("graphs", "words"),
     [
-        ([OWN[0], nx.MultiGraph(GRAPHS[0])], r"'graphs\[1\]' must not be a multigraph"),
+        ([OWN[0], nx.MultiGraph(GRAPHS[0])], r"'graphs\[1\]' is a multigraph"),
         ([nx.Graph([(0, 1), (1, 1)])], r"'graphs\[0\]' must have no self-loops. Got \(1, 1\)"),
         (
             [OWN[0], [[0, 1], [1, 0]]],

@@ -73,7 +73,7 @@ def test_sentences_and_tables():
     assert result.to_frame().shape == (1, 7)
     assert result.intervals() == [result[0].interval("flips:1")]
     assert [each.row for each in result[:1]] == [0]
-    with pytest.raises(InvalidParameterError, match="be given here or to certify"):
+    with pytest.raises(InvalidParameterError, match="is missing, here and in certify"):
         SMOOTHED.certify([RING], samples=100, seed=1)[0].interval()
 
 

@@ -123,7 +123,7 @@ def test_a_vector_shows_each_site_where_it_is_however_regions_alternate(some, on
 
 
 def test_several_layers_need_regions():
-    with pytest.raises(InvalidParameterError, match="say where the regions are in the layers pairs, colours"):
+    with pytest.raises(InvalidParameterError, match="it says where the regions are in the layers pairs, colours"):
         Sites.everything(MOLECULE, "all")
 
 

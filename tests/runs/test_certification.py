@@ -195,9 +195,7 @@ def test_what_a_run_file_expects_must_be_there(done, tmp_path):
     model = project / "model.py"
     model.write_text(model.read_text().replace(">= 16", ">= 14"))
     again = read_run_file(project / "results" / "run.toml")
-    with pytest.raises(
-        StarcertError, match=r"Changed since this run was recorded: model\. Restore it, or delete"
-    ):
+    with pytest.raises(StarcertError, match=r"Changed since this run was recorded: model\. Restore it, or delete"):
         certify_run(run_settings({**again.values, "out": tmp_path / "again"}), expected=again.expected)
     assert not (tmp_path / "again").exists()
     assert not (tmp_path / "again.partial").exists()

@@ -157,7 +157,7 @@ def test_bad_files_are_named_with_their_line(folder, file, text, words):
     ("graph", "words"),
     [
         (nx.Graph([(0, 0)]), "no self-loops"),
-        (nx.MultiGraph([(0, 1), (0, 1)]), "not be a multigraph"),
+        (nx.MultiGraph([(0, 1), (0, 1)]), "is a multigraph"),
         (nx.Graph([(0, 1, {"weight": 2.5})]), "be unweighted"),
     ],
 )

@@ -181,9 +181,9 @@ class Wrong(Plan):
 @pytest.mark.parametrize(
     ("plan", "problem"),
     [
-        (Wrong((100, 2000)), "want 0 to 1000 estimation votes"),
-        (Wrong((100, 640), (100, 100)), "want 640 to 1000 estimation votes"),
-        (Wrong((100, 100), (100, 200)), "whole chunks of 64 samples at every look but the last"),
+        (Wrong((100, 2000)), "estimation votes, and 0 to 1000 are possible"),
+        (Wrong((100, 640), (100, 100)), "estimation votes, and 640 to 1000 are possible"),
+        (Wrong((100, 100), (100, 200)), "after whole chunks of 64 samples"),
     ],
 )
 def test_a_plan_that_cannot_be_followed_is_refused(plan, problem):
@@ -192,7 +192,7 @@ def test_a_plan_that_cannot_be_followed_is_refused(plan, problem):
 
 
 def test_selection_votes_are_the_plans():
-    with pytest.raises(InvalidParameterError, match="'selection_samples' must be left out beside a plan"):
+    with pytest.raises(InvalidParameterError, match="'selection_samples' cannot be combined with a plan"):
         vote(UntilClear(), selection_samples=10)
 
 

@@ -60,7 +60,7 @@ class KeptClaims:
         """
         if votes is None or not any(votes.joint):
             if claims:
-                raise InvalidParameterError("claims", "be left out without votes of all targets together", claims)
+                raise InvalidParameterError("claims", "needs votes of all targets together.")
             return None
         selection = votes.votes.selection
         if selection is None or not np.array_equal(selection.argmax(axis=1), votes.labels):

@@ -83,7 +83,7 @@ def recount(
     exact = classifier if isinstance(classifier, ExactClassifier) else ExactClassifier(classifier)
     asked = archive.result.threat if threat is None else read_threat(threat)
     if isinstance(asked, StatedThreat):
-        raise InvalidParameterError("threat", "be given, as the file has but its text", str(asked))
+        raise InvalidParameterError("threat", f"is missing: the file has only its text, {asked}.")
     more, recounted = list[Mismatch](), 0
     job = Job.of(exact.base, exact.problem(objects), 0)
     if len(job.sites) != len(archive.result.ends):

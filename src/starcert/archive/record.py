@@ -114,7 +114,7 @@ class Archive(Kept):
     def _check_evidence(self, row: int, graph: GraphEvidence) -> None:
         name, selection = f"evidence[{row}]", self.votes.selection
         if selection is None:
-            raise InvalidParameterError(name, "come with selection votes", None)
+            raise InvalidParameterError(name, "needs selection votes.")
         graph.check(name, int(self.votes.labels[row]), self.votes.counts[row], self.noise)
         if self.boxes[row] != graph.sizes:
             raise InvalidParameterError(f"boxes[{row}]", f"be the sizes of its axes, {graph.sizes}", self.boxes[row])

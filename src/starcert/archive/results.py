@@ -40,7 +40,7 @@ def archive_of(
     votes, alpha = certificates.votes, certificates.alpha
     if votes is None or alpha is None:
         hint = "Make the bounds with clopper_pearson(votes)."
-        raise InvalidParameterError("certificates", "come from votes", "bounds without votes", hint)
+        raise InvalidParameterError("certificates", f"needs bounds from votes. {hint}")
     n_classes = votes.counts.shape[1]
     by, word = certificates.bounds, certificates.kind.word
     about = {} if word == "graph" else {"objects": f"{word}s"}

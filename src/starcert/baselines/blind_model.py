@@ -201,7 +201,7 @@ def _of_nodes(data: Dataset, fold: Blindfold, nodes: npt.ArrayLike | str | None)
     graph = data.graph
     if nodes is None and TRAIN_MASK not in graph.node_data:
         hint = f"Give their indices, or the node data {TRAIN_MASK}."
-        raise InvalidParameterError("nodes", "say which nodes are learned from", None, hint)
+        raise InvalidParameterError("nodes", f"is missing: it says which nodes are learned from. {hint}")
     chosen = nodes_of(TRAIN_MASK if nodes is None else nodes, graph.frame)
     chosen = chosen[[data.labels[node] is not None for node in chosen.tolist()]]
     if not len(chosen):

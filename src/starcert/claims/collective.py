@@ -64,7 +64,7 @@ def ask_jointly(
     `asked` are the questions about single targets, if the threat is none that certificates look at by radius.
     """
     if threat is None:
-        raise InvalidParameterError("threat", "be given with collective evidence", None, 'For example "deletions:1".')
+        raise InvalidParameterError("threat", 'is missing: collective evidence needs one, such as "deletions:1".')
     n_targets = [base.n_targets(each.frame) or 1 for each in problem.sites]
     if len(n_targets) > 1 and max(n_targets) > 1:
         hint = "Certify the objects one by one: each has a claim of its own."

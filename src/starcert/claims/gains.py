@@ -46,7 +46,7 @@ def structure_gain(
         ('1 flip in all', 0.667, 0.333, 0.333)
     """
     if radius is not None and threat is not None:
-        raise InvalidParameterError("radius", "be left out where a threat is given", radius)
+        raise InvalidParameterError("radius", "cannot be combined with a threat.")
     outcomes, paired = results.outcomes(threat if radius is None else Box(radius)), _Paired.of(results, labels, blind)
     if radius is None:
         size = 0 if threat is None else outcomes.threat.most

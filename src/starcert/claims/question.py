@@ -153,9 +153,7 @@ class OrderedAttacks:
     def __init__(self, threat: Threat, sites: Sites, noise: Noise) -> None:
         if attackable(sites, noise) is not sites:
             hint = "Give these regions Edges laws, or no noise at all: then every type is tried."
-            raise InvalidParameterError(
-                "noise", "say which type an added edge has, for attacks to be tried", noise, hint
-            )
+            raise InvalidParameterError("noise", f"does not give the type of an added edge, which attacks need. {hint}")
         self.threat, self._sites = checked_threat(threat, sites, noise), sites
         self._sets = self.threat.all_sets(sites) if isinstance(self.threat, SiteThreat) else None
 
@@ -213,7 +211,7 @@ def list_attacks(threat: Threat, sites: Sites, size: int) -> Attacks:
     if len(found) > MAX_ATTACKS:
         refuse_many(threat, size, len(found))
     if any(len(block) and not block.shape[1] for block in found.blocks):
-        raise InvalidParameterError("threat", f"change something with each attack: {threat.label}", "nothing")
+        raise InvalidParameterError("threat", f"has an attack that changes nothing: {threat.label}.")
     return Attacks(tuple(block.astype(np.int64, copy=False) for block in found.blocks if len(block)))
 
 

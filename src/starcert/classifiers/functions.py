@@ -222,7 +222,7 @@ def checked_range(outputs: object, **classes: object) -> ValueRange | None:
         raise InvalidParameterError("outputs", "be a ValueRange", outputs, "For example ValueRange(low=0, high=10).")
     for name, given in classes.items() if outputs else ():
         if given is not None:
-            raise InvalidParameterError(name, "be left out where outputs are numbers", given)
+            raise InvalidParameterError(name, "is for classes, but the outputs are numbers.")
     return outputs
 
 
@@ -268,5 +268,5 @@ def nodes_of(nodes: str | npt.ArrayLike | None, frame: NodeFrame) -> npt.NDArray
     if array.shape != (frame.n_nodes,) or array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
         raise InvalidParameterError("nodes", f"have a 0 or a 1 for each of {frame.n_nodes} nodes", nodes)
     if not array.any():
-        raise InvalidParameterError("nodes", "choose at least one node", nodes)
+        raise InvalidParameterError("nodes", "chooses no node.")
     return np.flatnonzero(array)

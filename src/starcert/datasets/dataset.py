@@ -283,7 +283,7 @@ def stratified_folds(labels: Indices, k: int, seed: int) -> list[tuple[Indices, 
     """
     whole_number("k", k, 2)
     if k > len(labels):
-        raise InvalidParameterError("k", f"not be more than the {len(labels)} graphs", k)
+        raise InvalidParameterError("k", f"be at most {len(labels)}, the number of graphs", k)
     # Class after class, dealt like cards: a class goes on where the one before it stopped.
     order = np.concatenate(_shuffled_classes(labels, seed)[0])
     home = np.empty(len(labels), dtype=np.int64)

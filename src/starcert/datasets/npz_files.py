@@ -212,7 +212,7 @@ def _largest(edges: Indices, n_nodes: int) -> Indices:
     joined = coo_array((np.ones(len(edges)), tuple(edges.T)), shape=(n_nodes, n_nodes))
     _, home = connected_components(joined, directed=False)
     if not n_nodes:
-        raise InvalidParameterError("largest_component", "be left out of a graph without nodes", True)
+        raise InvalidParameterError("largest_component", "needs a graph with nodes.")
     return np.flatnonzero(home == np.bincount(home).argmax())
 
 

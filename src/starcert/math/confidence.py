@@ -100,7 +100,7 @@ class Votes:
         if self.blind is not None:
             self.blind.check(*self.counts.shape)
             if self.selection is None:
-                raise InvalidParameterError("selection", "be given where there is a fallback", None)
+                raise InvalidParameterError("selection", "is missing: a fallback needs selection votes.")
 
     def __len__(self) -> int:
         return len(self.counts)

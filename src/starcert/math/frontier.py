@@ -167,7 +167,7 @@ def _search(margin: Margin, axes: Alike) -> Found:
     if endless := sorted([*beyond, *axes.endless]):
         axis = f"axis number {endless[0] + 1} is certified beyond {MAX_RADIUS:,} flips"
         hint = "Give max_radius, for instance the number of node pairs in each region."
-        raise InvalidParameterError("max_radius", f"be given where the certified radius has no end: {axis}", None, hint)
+        raise InvalidParameterError("max_radius", f"is missing, and the certified radius has no end: {axis}. {hint}")
 
     def by_proof(powers: Radius) -> bool:
         return margin.needs_proof(axes.radius(powers))

@@ -129,7 +129,7 @@ def plan_of(samples: object, selection_samples: int | None) -> Plan:
     if isinstance(samples, Plan):
         if selection_samples is not None:
             hint = "The plan says how many selection votes there are."
-            raise InvalidParameterError("selection_samples", "be left out beside a plan", selection_samples, hint)
+            raise InvalidParameterError("selection_samples", f"cannot be combined with a plan. {hint}")
         return samples
     n = whole_number("samples", samples, 1)
     select = default_selection(n) if selection_samples is None else selection_samples
@@ -144,7 +144,7 @@ def possible_evidence(problem: Problem, wanted: Evidence | None) -> Evidence | N
     if wanted is None or not (sentence := evidence_left_out(problem)):
         return wanted
     if wanted.collective:
-        raise InvalidParameterError("collective", "be left out for such objects", sentence)
+        raise InvalidParameterError("collective", f"needs other objects. {sentence}")
     warnings.warn(sentence, StarcertWarning, stacklevel=5)
     return None if all(problem.without_evidence) else wanted
 

@@ -175,7 +175,7 @@ class ValueCertificates(Sequence["ValueCertificate"]):
         given = self.threat if threat is None else threat
         if given is None:
             hint = 'For example interval("flips:1"), or interval((3, 45)); `clean` is that without attack.'
-            raise InvalidParameterError("threat", "be given here or to certify", None, hint)
+            raise InvalidParameterError("threat", f"is missing, here and in certify. {hint}")
         asked = read_threat(given) if isinstance(given, Threat | str) else Box(self.noise.radius(given))
         if asked.by_radius:
             return Claim(asked.for_noise(self.noise), 0, above)

@@ -75,7 +75,7 @@ def weigh(base: TorchClassifier, given: ClassWeights, classes: Tensor) -> tuple[
     """What each class counts, and the same as a tensor; where outputs are numbers, there are no classes."""
     if base.values:
         if given != "auto":
-            raise InvalidParameterError("class_weights", "be left out where outputs are numbers", given)
+            raise InvalidParameterError("class_weights", "is for classes, but the outputs are numbers.")
         return None, None
     weighting = Weighting.of(given, classes.cpu().numpy(), n_classes=base.n_classes, names=base.class_names)
     if weighting is None:

@@ -99,8 +99,8 @@ def check_noise_and_regions(noise: object, regions: object) -> None:
         raise InvalidParameterError("noise", "be a Noise", noise, "Write for instance Noise(motif=0.02, random=0.45).")
     if regions is None and len(noise.regions) > 1:
         hint = "Give a Partition, for instance Partition.from_node_sets({...}), or a rule from a graph to one."
-        wanted = f"say where the {len(noise.regions)} regions of the noise are"
-        raise InvalidParameterError("regions", wanted, None, hint)
+        missing = f"is missing: it says where the {len(noise.regions)} regions of the noise are."
+        raise InvalidParameterError("regions", f"{missing} {hint}")
     named = isinstance(regions, Mapping) and all(isinstance(sites, Iterable) for sites in regions.values())
     if not (regions is None or isinstance(regions, Partition) or named or callable(regions)):
         hint = 'Or name the layer of each region: {"bonds": "pairs", "atoms": "element"}.'

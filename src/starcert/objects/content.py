@@ -209,7 +209,7 @@ def types_of_edges(
     """The type of each edge as a value from 1, and the names of all types: those that occur, sorted, by default."""
     if edge_types is None:
         if type_names is not None:
-            raise InvalidParameterError("type_names", "come with edge_types", type_names)
+            raise InvalidParameterError("type_names", "needs edge_types.")
         return None, ()
     given = _listed(edge_types)
     if given is None or len(given) != len(order):

@@ -49,7 +49,7 @@ def from_networkx(source: object, edge_types: str | None = None, edge_data: Sequ
     if graph.is_multigraph():
         simple = "DiGraph(graph), which keeps directions" if graph.is_directed() else "Graph(graph)"
         hint = f"Make parallel edges one edge, for example with networkx.{simple}."
-        raise InvalidParameterError("graph", "not be a multigraph", source, hint)
+        raise InvalidParameterError("graph", f"is a multigraph. {hint}")
     wanted = _edge_names(edge_types, edge_data)
     nodes = list(graph)
     index = {node: position for position, node in enumerate(nodes)}
@@ -283,7 +283,7 @@ def to_pyg(parts: Parts) -> Any:  # noqa: ANN401  (torch_geometric carries no ty
         data["edge_attr"] = torch.nn.functional.one_hot(types, len(names)).float()
     for name, values in (parts.node_data or {}).items():
         if name in ("edge_index", "num_nodes"):
-            raise InvalidParameterError("node_data", "not use a name that PyG uses for the graph itself", name)
+            raise InvalidParameterError("node_data", f"cannot be called {name!r}, as PyG calls a part of the graph so.")
         data[name] = _as_tensor(values, torch)
     return data
 

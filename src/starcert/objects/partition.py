@@ -344,5 +344,5 @@ def _as_pair(pair: tuple[Node, Node], name: str) -> Pair:
     except (TypeError, ValueError):
         raise InvalidParameterError(name, "be pairs of nodes", pair) from None
     if len(both) < 2:
-        raise InvalidParameterError(name, "pair each node with another one", (one, other))
+        raise InvalidParameterError(name, f"pairs the node {one!r} with itself.")
     return both

@@ -64,7 +64,9 @@ class Sites:
             names = ", ".join(layer.name for layer in clean.layers)
             example = {f"region{number}": layer.name for number, layer in enumerate(clean.layers, start=1)}
             hint = f"Give each a region, or some of them: {example}."
-            raise InvalidParameterError("regions", f"say where the regions are in the layers {names}", None, hint)
+            raise InvalidParameterError(
+                "regions", f"is missing: it says where the regions are in the layers {names}. {hint}"
+            )
         return cls(clean, (region,), (clean.layers[0].everything(),))
 
     def mark_anchored(self, reason: str) -> Sites:
@@ -132,7 +134,10 @@ class Sites:
         if not here:
             return 0, 0
         if here[-1] - here[0] >= len(here):
-            raise InvalidParameterError("regions", "come layer after layer", [block.layer for block in self.blocks])
+            raise InvalidParameterError(
+                "regions",
+                f"mixes layers: {', '.join(block.layer for block in self.blocks)}. Name those of one layer together.",
+            )
         return self.offsets[here[0]], self.offsets[here[-1]] + self.sizes[here[-1]]
 
     def coordinates(self, positions: npt.ArrayLike) -> tuple[Indices, ...]:

@@ -64,9 +64,8 @@ class SentOnce(Generic[Content]):
         try:
             return bytes((pickle if other is None else other).dumps(self.content))
         except (pickle.PicklingError, AttributeError, TypeError, RuntimeError) as error:  # the last is TorchScript's
-            base = type(getattr(self.content, "classifier", self.content)).__name__
-            hint = f"({error}.) Use a function at the top of a module, or loky's executor, which takes lambdas too."
-            raise InvalidParameterError("base", "be picklable to travel to another process", base, hint) from None
+            hint = "Define it at module level, or use loky's executor, which takes lambdas too."
+            raise InvalidParameterError("base", f"cannot be pickled ({error}). {hint}") from None
 
     @cached_property
     def digest(self) -> bytes:

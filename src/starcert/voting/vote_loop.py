@@ -246,15 +246,18 @@ class _Count:
             return
         for purpose, before, now, limit in zip(PURPOSES, have, want, most, strict=True):
             if not before <= now <= limit:
-                raise InvalidParameterError("samples", f"want {before} to {limit} {purpose} votes here", now)
+                raise InvalidParameterError(
+                    "samples",
+                    f"cannot be {now}: the plan asked for {now} {purpose} votes, and {before} to {limit} are possible.",
+                )
             ends = plans.chunk_ends(chunk_size, self._first_chunk[purpose])
             if now > before > 0 and before != next(end for end in ends if end >= before):
-                must = f"want whole chunks of {chunk_size} samples at every look but the last"
-                raise InvalidParameterError("samples", must, before)
+                whole = f"Every look but the last is after whole chunks of {chunk_size} samples."
+                raise InvalidParameterError("samples", f"cannot be {before} here. {whole}")
         late = have.estimation and want.selection > have.selection
         if graph in self._recordings and (late or not want.selection):
-            must = "want all selection votes before the first estimation vote where flips are recorded"
-            raise InvalidParameterError("samples", must, want)
+            order = "Where flips are recorded, all selection votes come before the first estimation vote."
+            raise InvalidParameterError("samples", f"cannot be {tuple(want)} here. {order}")
         self._wanted[graph] = want
         self.waiting.append(graph)
 

@@ -264,7 +264,7 @@ def test_torchscript_cannot_travel_and_says_so():
         base = from_pyg(torch.jit.script(Scriptable()), n_classes=3, description="a sum")
     with (
         ProcessPoolExecutor(1) as pool,
-        pytest.raises(InvalidParameterError, match="'base' must be picklable to travel to another process"),
+        pytest.raises(InvalidParameterError, match="'base' cannot be pickled"),
     ):
         sc.SmoothedClassifier(base, torch_worlds.NOISE).vote(
             [GRAPH], samples=10, seed=1, voting=sc.Voting(executor=pool)

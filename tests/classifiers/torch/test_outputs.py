@@ -94,7 +94,7 @@ def test_one_logit_and_one_entry_of_several_vote_as_two_columns_do(shape, said):
         ),
         (
             lambda: from_pyg(NodeDegrees(), n_classes=2, targets="nodes", nodes="empty"),
-            "must choose at least one node. Got 'empty'",
+            "chooses no node",
         ),
         (
             lambda: from_pyg(NodeDegrees(), n_classes=2, targets="nodes", nodes="x"),
@@ -199,7 +199,7 @@ def test_target_nodes_of_any_classifier():
     ("said", "words"),
     [
         ({"targets": "edges"}, "'targets' must be 'graph' or 'nodes'"),
-        ({"nodes": [1]}, "'nodes' must be left out where the graph is classified"),
+        ({"nodes": [1]}, "'nodes' needs targets="),
         ({"targets": "nodes", "nodes": []}, "'nodes' must be node indices, a truth value for each node, or the name"),
         (
             {"targets": "nodes", "nodes": [0.5]},

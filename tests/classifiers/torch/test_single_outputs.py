@@ -116,7 +116,7 @@ def test_what_is_said_of_outputs_is_checked_and_part_of_the_description():
     for wrong in ("sigmoid", True, 0):
         with pytest.raises(InvalidParameterError, match="'outputs' must be 'logit', 'probability' or a ValueRange"):
             base_of("pyg", outputs=wrong)
-    with pytest.raises(InvalidParameterError, match="be left out where there are 3 classes"):
+    with pytest.raises(InvalidParameterError, match="is for two classes, not 3"):
         from_torch(Net("rows"), n_classes=3, outputs="logit")
     for form in FORMS:
         assert len({base_of(form, outputs=each).description for each in (None, "logit", "probability")}) == 3

@@ -281,7 +281,7 @@ def checked_outputs(outputs: Outputs, n_classes: int | None, class_names: Sequen
         raise InvalidParameterError("outputs", "be 'logit', 'probability' or a ValueRange", outputs)
     if outputs is not None and n_classes != 2:
         hint = "Several columns answer the class of the largest, be they logits or probabilities."
-        raise InvalidParameterError("outputs", f"be left out where there are {n_classes} classes", outputs, hint)
+        raise InvalidParameterError("outputs", f"is for two classes, not {n_classes}. {hint}")
     return outputs
 
 
@@ -290,7 +290,7 @@ def checked_targets(targets: object, nodes: Any) -> Nodes:  # noqa: ANN401  (wha
     if targets not in ("graph", "nodes"):
         raise InvalidParameterError("targets", "be 'graph' or 'nodes'", targets)
     if targets == "graph" and nodes is not None:
-        raise InvalidParameterError("nodes", "be left out where the graph is classified", nodes, "Say targets='nodes'.")
+        raise InvalidParameterError("nodes", "needs targets='nodes'.")
     if nodes is None or isinstance(nodes, str):
         return nodes
     array = np.asarray(nodes)

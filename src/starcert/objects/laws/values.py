@@ -43,7 +43,7 @@ class Categorical(Law):
     def alphabet(self) -> int:
         if self.values is None:
             hint = "Write Categorical(0.05, 4), or 0.05:4, where no object says it."
-            raise InvalidParameterError("values", "say how many values a site has", self, hint)
+            raise InvalidParameterError("values", f"is missing: it says how many values a site has. {hint}")
         return self.values
 
     @override
@@ -128,7 +128,7 @@ class Edges(Law):
     def _types(self) -> int:
         if self.types is None:
             hint = "Write Edges(delete=…, add=…, change=…, types=4), or 0.1/0.2/0.3:4, where no graph says it."
-            raise InvalidParameterError("types", "say how many types an edge may have", self, hint)
+            raise InvalidParameterError("types", f"is missing: it says how many types an edge may have. {hint}")
         return self.types
 
     @override

@@ -67,7 +67,9 @@ def node_sets(
     chosen = {region: _nodes(given, f"sets[{region}]") for region, given in sets.items()}
     rests = [region for region, nodes in chosen.items() if nodes is None]
     if len(rests) > 1:
-        raise InvalidParameterError("sets", "leave the remaining nodes, *, to one set", " and ".join(rests))
+        raise InvalidParameterError(
+            "sets", f"gives the remaining nodes, *, to {' and '.join(rests)}. Only one set can have them."
+        )
     home: dict[Hashable, str] = {}
     for node, region in ((node, region) for region, nodes in chosen.items() for node in nodes or ()):
         if home.setdefault(node, region) != region:
@@ -163,7 +165,7 @@ def node_labels(
             raise InvalidParameterError(name, "be the name of a region", region)
     listed = None if labels is None else split_names(labels, "labels")
     if inside is not None and listed is not None:
-        raise InvalidParameterError("labels", "be left out where 'inside' joins all labels", labels)
+        raise InvalidParameterError("labels", "cannot be combined with 'inside', which joins all labels.")
     of_labels = (inside,) if inside is not None else None if listed is None else (*listed, OTHER)
     regions = None if of_labels is None else of_labels if between is None else (*of_labels, between)
     given = {"attribute": attribute, "between": between, "inside": inside, "labels": join_names(listed)}

@@ -159,7 +159,7 @@ def low_rank(rank: int = 5, *, quantile: float | None = None, threshold: float |
     """
     rank = whole_number("rank", rank, 1)
     if quantile is not None and threshold is not None:
-        raise InvalidParameterError("threshold", "be left out where there is a quantile", threshold)
+        raise InvalidParameterError("threshold", "cannot be combined with a quantile.")
     if threshold is not None:
         threshold = check_number(threshold, "threshold")
     else:
