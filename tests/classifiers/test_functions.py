@@ -83,21 +83,3 @@ def test_answers_that_are_none(answer, words):
 def test_what_cannot_be_made(told, words):
     with pytest.raises(InvalidParameterError, match=words):
         from_node_function(**{"function": busy} | told)
-
-
-@pytest.mark.parametrize(
-    ("mask", "words"),
-    [
-        ("other", "'nodes' must name node data of the graph, mask, none. Got 'other'"),
-        ("none", "'nodes' chooses no node"),
-    ],
-)
-def test_masks_that_are_none(mask, words):
-    with pytest.raises(InvalidParameterError, match=words):
-        certified(busy, nodes=mask)
-
-
-def test_a_mask_of_other_numbers():
-    graph = sc.Graph(2, [], node_data={"weight": [0.5, 1.0]})
-    with pytest.raises(InvalidParameterError, match=r"have a 0 or a 1 for each of 2 nodes. Got 'weight'"):
-        from_node_function(busy, nodes="weight").n_targets(graph.frame)

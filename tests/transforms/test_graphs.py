@@ -15,7 +15,6 @@ pytest.importorskip("torch_geometric")
 import torch
 from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
-from torch_geometric.transforms import Compose, Constant, ToUndirected
 
 NOISE = sc.Noise(core=0.1, rest=sc.Flip(delete=0.6, add=0.3))
 REGIONS = sc.Partition.from_node_sets({"core": range(4), "rest": range(4, 8)})
@@ -119,13 +118,6 @@ def test_it_goes_on_where_it_was_after_pickling():
     assert other(data()).edge_index.tolist() == transform(data()).edge_index.tolist()
 
 
-def test_it_composes():
-    one_way = Data(edge_index=torch.tensor([[0, 1], [1, 2]]), num_nodes=8)
-    noisy = Compose([ToUndirected(), sc.transforms.AddNoise(NOISE, REGIONS), Constant()])(one_way)
-    assert noisy.x.shape == (8, 1)
-    assert "seed=0" in repr(sc.transforms.AddNoise(NOISE, REGIONS))
-
-
 class Repeated(torch.utils.data.Dataset):
     """The same graph many times, so that draws in different workers can be compared."""
 
@@ -154,13 +146,6 @@ def test_workers_draw_independently_afresh_in_every_epoch_and_reproducibly(persi
     drawn = epochs()
     assert len({copy for epoch in drawn for copy in epoch}) == 16  # 28 pairs: no two of 16 draws are alike by chance
     assert epochs() == drawn
-
-
-def test_without_workers_a_loader_draws_afresh_too():
-    loader = DataLoader(Repeated(sc.transforms.AddNoise(sc.Noise(all=0.3)), length=3), batch_size=3)
-    batches = [batch for _ in range(2) for batch in loader]
-    assert [batch.num_graphs for batch in batches] == [3, 3]
-    assert len({str(one.edge_index.tolist()) for batch in batches for one in batch.to_data_list()}) == 6
 
 
 def with_edges(**attributes: object) -> Data:

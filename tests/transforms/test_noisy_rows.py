@@ -63,8 +63,3 @@ def test_the_seed_decides():
 def test_what_cannot_be_drawn(rows, options, message):
     with pytest.raises(InvalidParameterError, match=message):
         sc.transforms.noisy_rows(rows, sc.Noise(all=0.1), **{"seed": 1, **options})
-
-
-def test_other_names_are_not_there():
-    with pytest.raises(AttributeError, match="no attribute 'noisy'"):
-        _ = sc.transforms.noisy

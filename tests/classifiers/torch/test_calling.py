@@ -169,28 +169,15 @@ class NeedsAttributes(Plain):
         (
             Unknown,
             {},
-            "'model' must have a forward with the parameters x, edge_index, edge_attr, edge_weight, batch, data. Got "
-            "'forward(x, adj_t, edge_weight=None, *, b)' instead. Say what adj_t and b are: "
-            "arguments={'adj_t': 'edge_index', 'b': 'batch'}; or give them defaults.",
+            "Say what adj_t and b are: arguments={'adj_t': 'edge_index', 'b': 'batch'}; or give",
         ),
-        (
-            NoBatch,
-            {},
-            "'model' must have a forward with the parameter batch, or data: which nodes belong to which copy. Got "
-            "'forward(x, edge_index)' instead. Let it pool with batch; or name the parameter that is it, "
-            "arguments={'…': 'batch'}; or take its answer on every node, targets='nodes'.",
-        ),
-        (
-            Anything,
-            {},
-            "'model' must have a forward whose parameters have names. Got 'forward(*args)' instead. "
-            "Say what it is called with, one after the other: arguments=('x', 'edge_index', 'batch').",
-        ),
+        (NoBatch, {}, "must have a forward with the parameter batch, or data: which nodes belong to which copy. Got"),
+        (Anything, {}, "Got 'forward(*args)' instead. Say what it is called with, one after the other: arguments=("),
         (torch.nn.Sequential, {}, "Got 'forward(input)' instead. Say what input is: arguments={'input': 'x'}"),
         (
             Plain,
             {"arguments": {"h": "x"}},
-            "'arguments' must name parameters of forward(x, edge_index, batch). Got 'h'",
+            "'arguments' must name parameters of forward(x, edge_index, batch). Got",
         ),
         (Plain, {"arguments": {"x": "features"}}, "'arguments' must map names of parameters to x, edge_index"),
         (Anything, {"arguments": "x"}, "'arguments' must map names of parameters to x, edge_index"),

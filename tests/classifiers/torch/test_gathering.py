@@ -93,14 +93,6 @@ def test_data_of_edges_come_along():
         np.testing.assert_allclose(one.numbers, other.numbers, rtol=1e-4, atol=1e-5)
 
 
-def test_what_some_graphs_have_and_others_have_not_is_no_batch():
-    index = torch.zeros((2, 1), dtype=torch.int64)
-    one = {"edge_index": index, "batch": index[0], "edge_attr": index[0]}
-    with pytest.raises(ValueError, match="some graphs have edge_attr, and others have none"):
-        join_inputs([one, one | {"edge_attr": None}], [(1, 2), (1, 2)])
-    assert join_inputs([one | {"edge_attr": None}] * 2, [(1, 2), (1, 2)])["edge_attr"] is None
-
-
 def test_nodes_and_copies_are_numbered_on():
     first = {"edge_index": torch.tensor([[0, 1], [1, 0]]), "batch": torch.tensor([0, 0])}
     second = {"edge_index": torch.tensor([[0, 4], [2, 3]]), "batch": torch.tensor([0, 0, 0, 1, 1, 1])}
