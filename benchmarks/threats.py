@@ -22,7 +22,7 @@ from starcert.claims.question import Question
 from starcert.math.evidence import FlipEvidence
 from starcert.methods.evidence import evidence_of
 from starcert.objects import CleanObject, Sites
-from starcert.objects.binding import axes_of
+from starcert.objects.binding import attack_axes
 from table import Table, Work
 
 VOTES = 10_000
@@ -41,7 +41,7 @@ def votes_on(clean: CleanObject, noise: sc.Noise) -> tuple[Sites, FlipEvidence]:
     smoothed = sc.SmoothedClassifier(sc.classifiers.from_callable(many, on="batch", n_classes=2), noise)
     problem = smoothed.problem([clean])
     votes = smoothed.vote(problem, samples=VOTES, seed=1, record=True, voting=sc.Voting(progress=False))
-    axes = axes_of(problem.sites[0], problem.noise)
+    axes = attack_axes(problem.sites[0], problem.noise)
     return problem.sites[0], evidence_of(votes.row(0), axes, alpha=Fraction(1, 200), box=None)
 
 

@@ -9,7 +9,6 @@ import starcert as sc
 from starcert.archive import Archive, ExactArchive
 from starcert.claims.found_attack import FoundAttack, most_plausible
 from starcert.objects import Sites
-from starcert.objects.binding import clean_values
 from starcert.objects.threats import Attacks, read_threat
 from starcert.objects.threats.valence import keep_valences
 
@@ -80,7 +79,7 @@ def test_what_is_shown_of_a_molecule_is_the_first_that_keeps_valences(threat):
         sites, breaking = graph.kind.sites(graph, REGIONS), []
         for size in range(1, asked.most + 1):
             for number, changes in enumerate(asked.attacks(sites, size)):
-                values = clean_values(sites)
+                values = sites.values.copy()
                 for site, value in changes:
                     values[site] = value
                 if strange(graph.kind.with_values(sites, values)) != one.label:

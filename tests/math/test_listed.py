@@ -10,7 +10,7 @@ from starcert.math.attacked_sites import attacks_of
 from starcert.math.listed import group_attacks, row_numbers
 from starcert.math.pooling import Scheme
 from starcert.methods.evidence import evidence_of
-from starcert.objects.binding import axes_of
+from starcert.objects.binding import attack_axes
 from starcert.system.errors import InvalidParameterError
 
 GRAPH = sc.Graph(5, [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)])
@@ -29,7 +29,7 @@ def ready(name):
     smoothed = sc.SmoothedClassifier(sc.classifiers.from_callable(count, on=on), noise)
     problem = smoothed.problem([clean])
     votes = smoothed.vote(problem, samples=3_000, seed=2, record=True)
-    axes = axes_of(problem.sites[0], problem.noise)
+    axes = attack_axes(problem.sites[0], problem.noise)
     return evidence_of(votes.row(0), axes, alpha=Fraction(1, 20), box=None), axes
 
 

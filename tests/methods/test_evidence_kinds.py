@@ -14,7 +14,7 @@ from evidence_worlds import ValuedWorld
 import starcert as sc
 from starcert.classifiers import Classifier
 from starcert.math.attacked_sites import influences
-from starcert.objects.binding import axes_of
+from starcert.objects.binding import attack_axes
 from starcert.voting.store import VoteStore
 from starcert.voting.store.rows import StoredAttack
 
@@ -122,7 +122,7 @@ def test_influences_are_those_of_the_worst_new_value(name):
     result = certify(name, samples=60_000, own_samples=0)
     noise, thing, regions, _ = KINDS[name]
     bound = sc.SmoothedClassifier(Many(), noise, regions).problem([thing])
-    found = influences(result.votes.records[0], axes_of(bound.sites[0], bound.noise))
+    found = influences(result.votes.records[0], attack_axes(bound.sites[0], bound.noise))
     world = truth(name, result[0])
     n_axes = len(bound.noise.axes)
     ones = [

@@ -5,7 +5,6 @@ import pytest
 from device_worlds import DEVICES
 
 import starcert as sc
-from starcert.objects.binding import clean_values
 from starcert.objects.sites import Sites
 from starcert.objects.threats import Attacks
 from starcert.sampling import attacked_view as attacked
@@ -32,7 +31,7 @@ CASES = [(sites, method) for sites, methods in OBJECTS for method in methods]
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(("sites", "method"), CASES)
 def test_nothing_but_the_attacked_sites_differs(sites, method, device):
-    clean, alphabet = clean_values(sites).astype(int), sites.layers[0].alphabet
+    clean, alphabet = sites.values.astype(int), sites.layers[0].alphabet
     rng, wanted, attacks = np.random.default_rng(1), [], []
     for size in (0, 1, 2, 3, 0, 1):
         chosen = np.sort(rng.permutation(sites.n_sites)[:size])

@@ -11,7 +11,7 @@ from scipy.stats import chi2
 
 import starcert as sc
 from starcert.math.flips import FlipRecord
-from starcert.objects.binding import acting_laws
+from starcert.objects.binding import sampled_laws
 from starcert.sampling.batch import flips_of
 from starcert.sampling.draws import FlippedDraw, Method
 from starcert.sampling.sampler import Sampler, kinds_of_sites, method_of, site_sampler
@@ -148,7 +148,7 @@ def drawn_values(world, samples, place="cpu", chunk=0):
 def test_values_follow_the_law_of_their_site(name, place):
     """χ² of the values of every site, and of the values of neighbouring sites and copies together."""
     world, samples = WORLDS[name](), 40_000
-    kinds, kind = kinds_of_sites(world[0], acting_laws(*world))
+    kinds, kind = kinds_of_sites(world[0], sampled_laws(*world))
     found = drawn_values(world, samples, place).values
     laws = [law.transitions(value) for law, value in kinds]
     chances = [np.array([float(p) for p in laws[each]]) for each in kind]

@@ -10,7 +10,7 @@ import pytest
 
 import starcert as sc
 from starcert.objects import Sites
-from starcert.objects.binding import acting_laws, clean_values
+from starcert.objects.binding import sampled_laws
 from starcert.sampling import sampler as sampler_module
 from starcert.sampling import sparse as sparse_module
 from starcert.sampling import streams as streams_module
@@ -216,11 +216,11 @@ def test_values_that_are_drawn_sparsely_follow_the_law(name, monkeypatch):
     drawn, stream, samples = sampler(sites, noise), WordStream.of_chunk(2, graph.key, "estimation", 0), 40_000
     batch = drawn.draw(stream.fork(), samples)
     values = batch.values
-    laws = acting_laws(sites, noise)
+    laws = sampled_laws(sites, noise)
     chances = [
         [float(p) for p in law.transitions(value)]
         for law, first, size in zip(laws, sites.offsets, sites.sizes, strict=True)
-        for value in clean_values(sites)[first : first + size].tolist()
+        for value in sites.values[first : first + size].tolist()
     ]
     patterns, seen = np.unique(values, axis=0, return_counts=True)
     counts = dict(zip(map(tuple, patterns.tolist()), seen.tolist(), strict=True))

@@ -12,7 +12,6 @@ from asking import how_to
 import starcert as sc
 from starcert.archive import Archive, Verification, verify, write
 from starcert.objects import threats
-from starcert.objects.binding import clean_values
 
 
 def written(folder: Path, archive: Archive) -> Path:
@@ -203,7 +202,7 @@ class AtNodeZero(sc.Threat):
     by_radius = False
 
     def attacks(self, sites: object, size: int) -> object:
-        pairs = [(site, 1 - int(value)) for site, value in enumerate(clean_values(sites)[:4])]  # (0, 1) to (0, 4)
+        pairs = [(site, 1 - int(value)) for site, value in enumerate(sites.values[:4])]  # (0, 1) to (0, 4)
         return threats.Attacks.from_lists([[pair] for pair in pairs] if size == 1 else [])
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from starcert.math.attacked_sites import NO_AXIS, AttackAxis, SiteLaw, sites_by_pool
 from starcert.math.flips import FlipRecord, ShownFlips
 from starcert.methods.own_votes import AttackVotes, OwnTally
-from starcert.objects.noise import axes_from
+from starcert.objects.noise import attack_axes_of_values
 from starcert.sampling.sampler import own_chunk
 
 
@@ -182,7 +182,7 @@ class ValuedWorld:
         for site, (region, value) in enumerate(zip(self.regions, self.clean, strict=True)):
             own = [i for i, (of, moves) in enumerate(self._moves()) if of == region and value in {x for x, _ in moves}]
             numbers[site] = own[0]
-        return axes_from(self.noise, numbers, np.array(self.clean, dtype=np.uint8))
+        return attack_axes_of_values(self.noise, numbers, np.array(self.clean, dtype=np.uint8))
 
     def _moves(self):
         """Of each axis its region and its moves."""

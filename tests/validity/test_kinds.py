@@ -15,7 +15,7 @@ from enumerated import check_every_certificate, check_rho_is_attained, check_sla
 
 import starcert as sc
 from starcert.classifiers import Classifier
-from starcert.objects.binding import acting_laws, bind_all
+from starcert.objects.binding import bind_all, sampled_laws
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 
@@ -57,7 +57,7 @@ class Kind:
         found = np.ones((len(values), len(values)), dtype=np.int64)
         for x, sites in enumerate(self.problem.sites):
             for law, first, size in zip(
-                acting_laws(sites, self.problem.noise), sites.offsets, sites.sizes, strict=True
+                sampled_laws(sites, self.problem.noise), sites.offsets, sites.sizes, strict=True
             ):
                 for site in range(first, first + size):
                     chances = np.array([int(64 * p) for p in law.transitions(values[x, site])])

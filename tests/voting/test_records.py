@@ -12,7 +12,7 @@ from asking import how_to
 import starcert as sc
 from starcert.classifiers import Classifier
 from starcert.math.flips import FlipRecord
-from starcert.objects.binding import axes_of_sites
+from starcert.objects.binding import first_axis_of_sites
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 from starcert.system.errors import ClassifierError, InvalidParameterError, StarcertWarning, StoreError
@@ -252,7 +252,7 @@ def test_a_store_keeps_the_flips_of_several_targets(tmp_path):
 @pytest.mark.parametrize(("most", "kept"), [(2**28, 12), (4_000, 7), (100, 1), (10, 0)])
 def test_flips_of_many_targets_are_numbers_or_none_where_they_take_too_much(monkeypatch, most, kept):
     whole = vote_nodes()
-    axes = axes_of_sites(worlds.PARTITION.sites(worlds.graphs(1)[0]), worlds.NOISE)
+    axes = first_axis_of_sites(worlds.PARTITION.sites(worlds.graphs(1)[0]), worlds.NOISE)
     monkeypatch.setattr(vote_loop, "MAX_FLIP_BYTES", most)
     if kept < 12:
         with pytest.warns(StarcertWarning, match=rf"flips of {kept} of 12 targets of graph 0 are recorded"):
@@ -278,7 +278,7 @@ def test_a_record_that_grows_too_large_keeps_numbers_by_axis(monkeypatch, module
     bounded, whole = vote(noise).records, vote_whole(noise).records
     assert all(record.complete for record in bounded) == (constant == "MAX_CHUNK_BYTES" and most == 300)
     for graph, small, full in zip(worlds.graphs(), bounded, whole, strict=True):
-        axes = axes_of_sites(worlds.PARTITION.sites(graph), noise)
+        axes = first_axis_of_sites(worlds.PARTITION.sites(graph), noise)
         np.testing.assert_array_equal(small.numbers(axes, 3), full.numbers(axes, 3))
         assert small.against.tolist() == full.against.tolist()
         assert small.flip_bytes == full.flip_bytes
@@ -296,7 +296,7 @@ def vote_whole(noise):
 def test_axes_of_sites_are_those_of_the_noise():
     noise = sc.Noise(rest=sc.Flip(delete=0.3, add=0.4), core=0.1)
     sites = worlds.PARTITION.sites(worlds.graphs(1)[0])
-    counted = np.bincount(axes_of_sites(sites, noise), minlength=3)
+    counted = np.bincount(first_axis_of_sites(sites, noise), minlength=3)
     assert counted.tolist() == list(sites.capacity(noise))
     assert isinstance(reference().records[0], FlipRecord)
 

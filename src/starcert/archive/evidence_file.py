@@ -27,7 +27,7 @@ from starcert.math.flips import FlipRecord
 from starcert.math.joint import NO_CLASS, OwnTally
 from starcert.math.listed import AttackList
 from starcert.objects.laws import axis_moves
-from starcert.objects.noise import Noise, axes_from, first_axes
+from starcert.objects.noise import Noise, attack_axes_of_values, first_axis_of_axes
 from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class GraphEvidence:
 
     def axes(self, noise: Noise) -> tuple[AttackAxis, ...]:
         """The axes of the noise on the graph."""
-        axes = zip(axes_from(noise, self._first_axes, self.values), self.sites, strict=True)
+        axes = zip(attack_axes_of_values(noise, self._first_axes, self.values), self.sites, strict=True)
         return tuple(axis._replace(sites=sites) for axis, sites in axes)  # once in memory, for all targets of a graph
 
     @property
@@ -279,7 +279,7 @@ def _graph(
     n_targets: int | None,
 ) -> GraphEvidence:
     """The evidence that comes next; sites and listed attacks are those of another target of the same graph, if any."""
-    n_axes, firsts = len(noise.axes), first_axes(noise)
+    n_axes, firsts = len(noise.axes), first_axis_of_axes(noise)
     head = dict(zip(HEAD, unread.take("heads", len(HEAD)).tolist(), strict=True))
     label, n_sites, votes, form = head["label"], head["n_sites"], head["votes"], head["form"]
     known = 0 <= n_sites <= MAX_EVIDENCE_SITES and form in range(len(FORMS))
@@ -324,7 +324,7 @@ def _graph(
 
 def _sites(unread: PackedArrays, noise: Noise, n_sites: int) -> tuple[tuple[Whole, ...], Bytes | None]:
     """The sites of each axis of a graph, and the clean values of all, where some have more than two."""
-    axes, n_axes, firsts = unread.take("axes", n_sites), len(noise.axes), first_axes(noise)
+    axes, n_axes, firsts = unread.take("axes", n_sites), len(noise.axes), first_axis_of_axes(noise)
     if ((axes >= n_axes) & (axes != NO_AXIS)).any():
         raise InvalidParameterError("axes", f"be the numbers of {n_axes} axes", int(axes[axes != NO_AXIS].max()))
     by_first = {first: np.flatnonzero(axes == first) for first in set(firsts)}

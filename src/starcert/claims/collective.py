@@ -23,7 +23,7 @@ from starcert.math.flips import Integers
 from starcert.math.joint import JointVotes
 from starcert.math.listed import group_attacks
 from starcert.objects import Sites
-from starcert.objects.binding import Problem, axes_of
+from starcert.objects.binding import Problem, attack_axes
 from starcert.objects.noise import Noise
 from starcert.objects.threats import Threat
 from starcert.system.errors import InvalidParameterError, whole_number
@@ -49,7 +49,7 @@ def changed_sites(asked: Question, sites: Sites, noise: Noise) -> tuple[Integers
     """The sites that the attacks of a question change, ascending, and the axes with these alone."""
     changed = [block.ravel() % max(sites.n_sites, 1) for blocks in asked.attacks for block in blocks]
     kept, axes = np.unique(np.concatenate([np.empty(0, np.int64), *changed])), []
-    for axis in axes_of(sites, noise):
+    for axis in attack_axes(sites, noise):
         there = np.isin(axis.sites, kept)
         values = axis.values if axis.moves is None else axis.values[there]
         axes.append(axis._replace(sites=axis.sites[there], values=values))

@@ -9,7 +9,6 @@ from itertools import repeat
 import numpy as np
 
 from starcert.objects import Sites
-from starcert.objects.binding import clean_values
 from starcert.objects.threats.attacks import VALUES, Attacks
 from starcert.objects.threats.valence import keep_valences
 from starcert.objects.words import attack_words
@@ -30,7 +29,7 @@ class FoundAttack:
 
     def on(self, sites: Sites) -> FoundAttack:
         """The same attack on this object: in words, and whether a molecule that it is keeps its valences."""
-        values = clean_values(sites)[list(self.sites)].tolist()
+        values = sites.values[list(self.sites)].tolist()
         given = zip(values, self.values or repeat(None), strict=False)
         new = [int(not before) if after is None else after for before, after in given]
         kept = keep_valences(sites, Attacks((VALUES * np.array([self.sites], dtype=np.int64) + new,)))

@@ -33,7 +33,7 @@ from starcert.math.audit import COPIES, Audit
 from starcert.math.confidence import Votes
 from starcert.math.flips import FlipRecord
 from starcert.objects import Sites
-from starcert.objects.binding import axes_of, clean_values
+from starcert.objects.binding import attack_axes
 from starcert.objects.laws import Law
 from starcert.objects.noise import Noise
 from starcert.sampling.batch import Copies, replace_sites, select_copies
@@ -212,7 +212,7 @@ def _attacks(job: Job, graph: int, record: FlipRecord | None, number: int) -> li
     sites, noise = job.sites[graph], job.noise
     if sites.n_sites > MAX_EVIDENCE_SITES or not number:
         return []
-    values, shown = clean_values(sites), np.zeros(sites.n_sites, dtype=np.bool_)
+    values, shown = sites.values, np.zeros(sites.n_sites, dtype=np.bool_)
     for name, first, size in zip(sites.regions, sites.offsets, sites.sizes, strict=True):
         here = slice(first, first + size)
         changes = [bool(_ranks(noise[name], value)) for value in range(int(values[here].max(initial=0)) + 1)]
@@ -225,7 +225,7 @@ def _attacks(job: Job, graph: int, record: FlipRecord | None, number: int) -> li
     sizes = [largest // 2**i for i in range(largest.bit_length())]
     picked: list[npt.NDArray[np.int64]] = []
     if record is not None and len(record) * sites.n_sites <= MAX_INFLUENCES:
-        influence = influences(record, axes_of(sites, noise)) * shown
+        influence = influences(record, attack_axes(sites, noise)) * shown
         ranked = np.argsort(-influence, kind="stable")[: np.count_nonzero(influence)]
         picked = [ranked[:size] for size in sizes if size <= len(ranked)][: number - number // 2]
     for i in range(number - len(picked)):

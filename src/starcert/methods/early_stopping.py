@@ -38,7 +38,7 @@ from starcert.math.fallback import PLAIN, Contest
 from starcert.math.limits import AlphaShares
 from starcert.math.margins import RELATIVE_ERROR
 from starcert.methods.evidence import evidence_of
-from starcert.objects.binding import Problem, axes_of
+from starcert.objects.binding import Problem, attack_axes
 from starcert.objects.threats import Threat
 from starcert.voting.plans import Plan, SoFar, Wanted, chunk_ends, default_selection
 
@@ -107,7 +107,7 @@ class DecidedPlan(Plan):
         records = so_far.records or (None,) * len(so_far.estimation)
         given = so_far.estimation, so_far.selection
         votes = Votes(*given, history="stopped", records=records, blind=so_far.blind)
-        axes = cache(lambda: axes_of(self.problem.sites[so_far.object], self.problem.noise))
+        axes = cache(lambda: attack_axes(self.problem.sites[so_far.object], self.problem.noise))
         looks = self._looks(so_far.chunk_size)
         weighs = so_far.n_estimation == next(votes for votes in looks if 4 * votes >= self.most.estimation)
         rows = map(votes.row, range(len(votes)))

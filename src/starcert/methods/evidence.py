@@ -29,7 +29,7 @@ from starcert.math.listed import LevelAttacks
 from starcert.methods.audit import audit_attacked
 from starcert.methods.open_level import OpenLevel, by_weighing
 from starcert.methods.own_votes import AttackVotes, OwnVotes
-from starcert.objects.binding import axes_of
+from starcert.objects.binding import attack_axes
 from starcert.sampling.sampler import Attack
 from starcert.system.output import Advance
 from starcert.voting.plans import Job
@@ -60,7 +60,7 @@ def with_evidence(
     assert votes is not None
     against: dict[int, dict[Attack, int]] = {}  # by graph and attack, the votes against the class
     drawn, ends = 0, list[OwnVotes]()
-    axes_by_object = cache(lambda number: axes_of(job.sites[number], job.noise))
+    axes_by_object = cache(lambda number: attack_axes(job.sites[number], job.noise))
     for row, one in enumerate(certificates):
         verdicts, record, share = None, votes.records[row], most // job.n_targets(one.object)
         # Attacks of a list cannot be weighed where it is not known which sites flipped, only tried; clean answers can.

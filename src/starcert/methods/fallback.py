@@ -18,7 +18,6 @@ import numpy.typing as npt
 from starcert.math.confidence import class_numbers
 from starcert.math.fallback import BlindAnswers, check_threshold
 from starcert.objects import CleanObject, Sites
-from starcert.objects.binding import clean_values
 from starcert.objects.kinds import kind_of
 from starcert.system.errors import InvalidParameterError
 from starcert.voting.plans import Job
@@ -101,7 +100,7 @@ def _check_blind(model: Predicts, objects: Sequence[Sites], job: Job) -> None:
 
 def _changed(sites: Sites, job: Job, rng: np.random.Generator) -> CleanObject:
     """An object with other values at some sites that an attacker may change, chosen at random."""
-    values = clean_values(sites)
+    values = sites.values.copy()
     number = rng.integers(0, min(len(values), MAX_CHANGED), endpoint=True)
     positions = rng.choice(len(values), size=number, replace=False)
     for region, first, size in zip(sites.regions, sites.offsets, sites.sizes, strict=True):

@@ -22,7 +22,7 @@ from starcert.classifiers.base import are_tied
 from starcert.math.attacked_sites import sites_by_pool
 from starcert.math.joint import OwnTally
 from starcert.objects import Sites
-from starcert.objects.binding import axes_of, clean_values
+from starcert.objects.binding import attack_axes
 from starcert.objects.noise import Noise
 from starcert.sampling.sampler import Attack, AttackedCopies, own_chunk
 from starcert.system.errors import InvalidParameterError
@@ -152,7 +152,7 @@ class _Attacked(NamedTuple):
 
 @lru_cache(2)
 def _attacked(sites: Sites, noise: Noise, seed: int) -> _Attacked:
-    return _Attacked(AttackedCopies(sites, noise, seed), clean_values(sites), sites_by_pool(axes_of(sites, noise)))
+    return _Attacked(AttackedCopies(sites, noise, seed), sites.values, sites_by_pool(attack_axes(sites, noise)))
 
 
 class OwnVotes(AttackVotes):

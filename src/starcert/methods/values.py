@@ -30,7 +30,7 @@ from starcert.math.flips import Integers
 from starcert.math.listed import LevelAttacks, group_attacks
 from starcert.math.values import ENDS, ValueEvidence, bounds_of_steps, upper_by_radius
 from starcert.objects import Sites
-from starcert.objects.binding import axes_of, why_no_evidence
+from starcert.objects.binding import attack_axes, why_no_evidence
 from starcert.objects.laws import real_number
 from starcert.objects.noise import Noise, RadiusLike
 from starcert.objects.threats import Box, Threat, read_threat
@@ -97,7 +97,7 @@ class KeptSites(NamedTuple):
         """All sites that can be attacked; None where it is not known which flipped."""
         if why_no_evidence(sites.n_sites, noise):
             return None
-        axes = axes_of(sites, noise)
+        axes = attack_axes(sites, noise)
         every = np.unique(np.concatenate([np.empty(0, np.int64), *(axis.sites for axis in axes)]))
         return cls(every, axes, whole=True)
 

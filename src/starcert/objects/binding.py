@@ -21,7 +21,7 @@ from starcert.objects.columns import ColumnRegions
 from starcert.objects.graph_kind import GRAPHS
 from starcert.objects.kinds import Kind, kind_of
 from starcert.objects.laws import Law, why_not_alike
-from starcert.objects.noise import Noise, axes_from
+from starcert.objects.noise import Noise, attack_axes_of_values
 from starcert.objects.rule import READS_EDGES
 from starcert.objects.vectors import ROWS
 from starcert.system.errors import InvalidParameterError, did_you_mean
@@ -130,7 +130,7 @@ def _near_names(laws: Sequence[str], regions: Sequence[str]) -> str:
     return ""
 
 
-def acting_laws(sites: Sites, noise: Noise) -> list[Law]:
+def sampled_laws(sites: Sites, noise: Noise) -> list[Law]:
     """For each region of the sites the law that is sampled there, with as many values as its sites have."""
     laws = []
     for region, layer in zip(sites.regions, sites.layers, strict=True):
@@ -149,7 +149,7 @@ def why_no_evidence(n_sites: int, noise: Noise) -> str:
     return ""
 
 
-def axes_of_sites(sites: Sites, noise: Noise) -> npt.NDArray[np.uint16]:
+def first_axis_of_sites(sites: Sites, noise: Noise) -> npt.NDArray[np.uint16]:
     """For every site the number of the first axis of `noise.axes` that counts an attack on it, `NO_AXIS` for none."""
     found = np.zeros(sites.n_sites, dtype=np.uint16)
     first = dict(zip(noise, accumulate((len(noise[region].moves) for region in noise), initial=0), strict=False))
@@ -166,17 +166,9 @@ def axes_of_sites(sites: Sites, noise: Noise) -> npt.NDArray[np.uint16]:
     return found
 
 
-def clean_values(sites: Sites) -> npt.NDArray[np.uint8]:
-    """The clean value of every site."""
-    values = np.zeros(sites.n_sites, dtype=np.uint8)
-    positions, others = sites.nonzero
-    values[positions] = others
-    return values
-
-
-def axes_of(sites: Sites, noise: Noise) -> tuple[AttackAxis, ...]:
+def attack_axes(sites: Sites, noise: Noise) -> tuple[AttackAxis, ...]:
     """The axes of a noise on these sites, in the order of `noise.axes`."""
-    return axes_from(noise, axes_of_sites(sites, noise), clean_values(sites))
+    return attack_axes_of_values(noise, first_axis_of_sites(sites, noise), sites.values)
 
 
 def bind_all(objects: Iterable[CleanObject], noise: Noise, regions: Regions | None) -> Problem:

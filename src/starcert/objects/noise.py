@@ -206,16 +206,16 @@ def counts_of(
     return tuple(found)
 
 
-def axes_from(
+def attack_axes_of_values(
     noise: Noise, numbers: npt.NDArray[np.uint16], values: npt.NDArray[np.uint8] | None
 ) -> tuple[AttackAxis, ...]:
-    """The axes of a noise, from the number of the first axis of every site (`axes_of_sites`) and its clean value.
+    """The axes of a noise, from the number of the first axis of every site (`first_axis_of_sites`) and its clean value.
 
     No values are needed where no law has more than two.
     """
     found: list[AttackAxis] = []
     axes = [axis for region in noise for axis in axis_moves(noise[region])]
-    for first, axis in zip(first_axes(noise), axes, strict=True):
+    for first, axis in zip(first_axis_of_axes(noise), axes, strict=True):
         there = np.flatnonzero(numbers == first)
         if axis.alphabet == 2:
             found.append(AttackAxis(axis.law, there))
@@ -225,7 +225,7 @@ def axes_from(
     return tuple(found)
 
 
-def first_axes(noise: Noise) -> tuple[int, ...]:
+def first_axis_of_axes(noise: Noise) -> tuple[int, ...]:
     """For each axis of a noise the number of the first one that has the same sites."""
     found: list[int] = []
     for region in noise:

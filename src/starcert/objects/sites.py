@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from starcert.objects.content import digest, read_only
 from starcert.objects.graph import Graph, NodeFrame
-from starcert.objects.layers import PAIRS, CleanObject, Coordinates, Indices, Layer, Region, Values
+from starcert.objects.layers import EDGE_LAYERS, PAIRS, CleanObject, Coordinates, Indices, Layer, Region, Values
 from starcert.objects.noise import Noise
 from starcert.system.errors import InvalidParameterError
 
@@ -75,10 +75,11 @@ class Sites:
         vars(marked).update(anchored=True, reason=reason)
         return marked
 
-    def of_other(self, clean: CleanObject) -> Sites:
-        """The same sites of another object, whose layers have the same sites: they are not checked again."""
+    def of_other(self, clean: CleanObject, values: Values | None = None) -> Sites:
+        """The same sites of another object, whose layers have the same sites; with its values there, if known."""
         other = copy(self)
-        vars(other).update(clean=clean)
+        known = {"values": values, "ends": vars(self).get("ends")}
+        vars(other).update(clean=clean, **{name: each for name, each in known.items() if each is not None})
         return other
 
     @property
@@ -190,6 +191,38 @@ class Sites:
         values = np.concatenate([self.clean.nonzero(layer.name)[1] for layer in self.clean.layers])
         order = np.argsort(positions)[int((positions < 0).sum()) :]
         return read_only(positions[order]), read_only(values[order])
+
+    @cached_property
+    def values(self) -> Values:
+        """The clean value of every site, read-only."""
+        values = np.zeros(self.n_sites, dtype=np.uint8)
+        positions, others = self.nonzero
+        values[positions] = others
+        return read_only(values)
+
+    @cached_property
+    def ends(self) -> tuple[Indices, Indices]:
+        """The two nodes of every site; −1 for sites that are no pairs or arcs."""
+        return self.ends_at(np.arange(self.n_sites))
+
+    def ends_at(self, positions: Indices) -> tuple[Indices, Indices]:
+        """The two nodes of some sites; −1 for those that are no pairs or arcs."""
+        u, v = np.full((2, len(positions)), -1, dtype=np.int64)
+        regions = self.regions_at(positions)
+        for number, (block, offset) in enumerate(zip(self.blocks, self.offsets, strict=True)):
+            if block.layer in EDGE_LAYERS:
+                here = regions == number
+                u[here], v[here] = block.coordinates(positions[here] - offset)
+        return u, v
+
+    def regions_at(self, positions: npt.ArrayLike) -> Indices:
+        """The number of the region of each of some sites."""
+        found: Indices = np.searchsorted(self.offsets, positions, side="right") - 1
+        return found
+
+    def alphabets_at(self, positions: Indices) -> Indices:
+        """The number of values of each of some sites."""
+        return np.array([layer.alphabet for layer in self.layers], dtype=np.int64)[self.regions_at(positions)]
 
     @cached_property
     def counts(self) -> tuple[tuple[int, ...], ...]:

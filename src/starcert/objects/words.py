@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from itertools import repeat
 from typing import NamedTuple
 
-import numpy as np
-
 from starcert.objects.kinds import Kind, kind_of
 from starcert.objects.laws import Edges, Flip, Law
 from starcert.objects.layers import EDGE_LAYERS, Layer
@@ -217,7 +215,7 @@ def attack_words(positions: Sequence[int], values: Sequence[int | None], sites: 
         ('bond 0–1 deleted, single', 'bond 1–2 added, single')
     """
     kind, found = kind_of(sites.clean), list[str]()
-    regions = np.searchsorted(np.cumsum(sites.sizes), positions, side="right").tolist()
+    regions = sites.regions_at(positions).tolist()
     for position, value, number in zip(positions, values or repeat(None), regions, strict=False):
         layer, place = sites.layers[number], [int(each[0]) for each in sites.coordinates([position])]
         said = kind.site_name(sites.clean, layer, place, value)

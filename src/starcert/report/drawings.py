@@ -21,7 +21,7 @@ from starcert.claims.outcomes import Outcome, size_steps
 from starcert.claims.rows import in_words
 from starcert.math.attacked_sites import influences
 from starcert.objects import Region
-from starcert.objects.binding import axes_of
+from starcert.objects.binding import attack_axes
 from starcert.objects.kinds import kind_of
 from starcert.objects.sites import Sites
 from starcert.objects.threats import Threat
@@ -90,7 +90,7 @@ def verdict_data(
             "broken": [list(level) for level in one.broken],
             "reasons": _reasons(one, texts),
             "attack": _attack(one, each, words),
-            "pairs": _pairs(influences(record, axes_of(each, archive.noise)), each)
+            "pairs": _pairs(influences(record, attack_axes(each, archive.noise)), each)
             if shown and record is not None
             else [],
         }

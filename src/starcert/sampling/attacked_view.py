@@ -11,7 +11,6 @@ from functools import partial
 import numpy as np
 
 from starcert.objects import Sites
-from starcert.objects.binding import clean_values
 from starcert.objects.layers import PAIRS
 from starcert.objects.threats.attacks import VALUES, Attacks
 from starcert.sampling.batch import Copies
@@ -71,7 +70,7 @@ def _values_on(sites: Sites, device: str) -> _Drawn:
 
     from starcert.sampling.device import DeviceDraw  # noqa: PLC0415
 
-    clean = torch.from_numpy(clean_values(sites)).to(device)
+    clean = torch.tensor(sites.values).to(device)
     clean = clean.bool() if are_bits(sites) else clean
     on = partial(torch.tensor, device=device)
 

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.objects import Sites
-from starcert.objects.binding import acting_laws, clean_values, noise_for_sites
+from starcert.objects.binding import noise_for_sites, sampled_laws
 from starcert.objects.laws.law import Law
 from starcert.objects.layers import PAIRS
 from starcert.objects.noise import Noise
@@ -148,7 +148,7 @@ def method_of(sites: Sites, noise: Noise, device: str = "cpu") -> Method:
 def expected_flips(sites: Sites, noise: Noise) -> float:
     """How many sites change their value in a copy on average."""
     flips, bits = 0.0, are_bits(sites)
-    for law, counts in zip(acting_laws(sites, noise), sites.counts, strict=True):
+    for law, counts in zip(sampled_laws(sites, noise), sites.counts, strict=True):
         if bits and law.change(0) == law.change(1):
             flips += sum(counts) * law.change(0)
             continue
@@ -159,7 +159,7 @@ def expected_flips(sites: Sites, noise: Noise) -> float:
 
 def site_sampler(sites: Sites, noise: Noise, method: Method, device: str = "cpu") -> SiteSampler:
     """What draws the sites of an object by a method, without a view."""
-    laws = acting_laws(sites, noise)
+    laws = sampled_laws(sites, noise)
     if method is Method.SPARSE:
         regions = () if are_bits(sites) else list(zip(sites.offsets, laws, strict=True))
         return SparseSites(sites.n_sites, sites.nonzero, pools_of(sites, laws), regions)
@@ -218,7 +218,7 @@ class AttackedCopies:
         method = method_of(sites, noise)
         self._sampler, self._view = site_sampler(sites, noise, method), view_of(sites, method)
         self._sites, self._seed = sites, seed
-        self._laws, self._values = acting_laws(sites, noise), clean_values(sites)
+        self._laws, self._values = sampled_laws(sites, noise), sites.values
         self._shown = lru_cache(MAX_SHOWN)(self._draw_shown)
 
     def draw(self, attacks: Sequence[Attack], chunk: int) -> Copies:
@@ -237,7 +237,7 @@ class AttackedCopies:
     def _draw_shown(self, number: int, word: int) -> Values:
         """What an attacked site shows in the copies of a word."""
         (position,), (before,), (after,) = _moves_of(self._sites, self._values, [number])
-        law = self._laws[int(_regions_of(self._sites, position))].attacked(int(before), int(after))
+        law = self._laws[int(self._sites.regions_at(position))].attacked(int(before), int(after))
         return DenseValues([law], np.zeros(1, dtype=np.int64)).draw_values(self._stream(number, word), LANES)[:, 0]
 
     def _stream(self, site: int | str, word: int) -> WordStream:
@@ -252,10 +252,6 @@ def _moves_of(sites: Sites, clean: Values, attacked: npt.ArrayLike) -> tuple[Pos
     return positions, before, ranks + (ranks >= before)
 
 
-def _regions_of(sites: Sites, positions: Positions) -> Positions:
-    return np.searchsorted(sites.offsets, positions, side="right") - 1
-
-
 def values_at_attacks(
     attacks: Iterable[Attack], sites: Sites, noise: Noise, stream: WordStream
 ) -> tuple[Positions, Positions, Values]:
@@ -268,11 +264,11 @@ def values_at_attacks(
     """
     listed = list(attacks)
     copies = np.repeat(np.arange(len(listed)), [len(each) for each in listed])
-    positions, before, after = _moves_of(sites, clean_values(sites), list(chain.from_iterable(listed)))
-    regions = _regions_of(sites, positions)
+    positions, before, after = _moves_of(sites, sites.values, list(chain.from_iterable(listed)))
+    regions = sites.regions_at(positions)
     moves = regions << 16 | before.astype(np.int64) << 8 | after  # one number each: values are bytes
     uniform = (stream.at_least(max(1, len(copies)))[: len(copies)] >> np.uint64(11)) * 2.0**-53
-    values, laws = np.empty(len(copies), dtype=np.uint8), acting_laws(sites, noise)
+    values, laws = np.empty(len(copies), dtype=np.uint8), sampled_laws(sites, noise)
     for move in np.unique(moves).tolist():
         chances = np.array(laws[move >> 16].attacked(move >> 8 & 255, move & 255), dtype=np.float64)
         here, shown = moves == move, np.flatnonzero(chances)
@@ -307,7 +303,7 @@ CopyBytes = Callable[[int, float], float]
 def expected_edges(sites: Sites, noise: Noise) -> float:
     """How many edges a noisy copy has on average."""
     present, edges = float(len(sites.fixed_edges)), sites.clean.layers[0].name
-    for block, counts, law in zip(sites.blocks, sites.counts, acting_laws(sites, noise), strict=True):
+    for block, counts, law in zip(sites.blocks, sites.counts, sampled_laws(sites, noise), strict=True):
         if block.layer == edges:
             present += sum(n * (1 - float(law.transitions(value)[0])) for value, n in enumerate(counts))
     return present

@@ -17,7 +17,7 @@ from starcert.classifiers.base import MIN_BATCH
 from starcert.math.flips import FlipRecord, Flips, ShownFlips
 from starcert.math.joint import JointVotes
 from starcert.objects import Sites
-from starcert.objects.binding import axes_of_sites
+from starcert.objects.binding import first_axis_of_sites
 from starcert.sampling.batch import Copies, NoisyCopies, flips_of, select_copies
 from starcert.sampling.sampler import draw_each
 from starcert.sampling.streams import WordStream
@@ -192,7 +192,7 @@ class _Counter:
             joint = JointVotes.of_chunk(self._joint_sites, everything, answers)
         too_large = len(everything) * n_sites > 8 * MAX_CHUNK_BYTES and everything.flip_bytes > MAX_CHUNK_BYTES
         if self._chunk.by_axis or too_large:
-            everything = everything.by_numbers(axes_of_sites(self._sites, noise), len(noise.axes))
+            everything = everything.by_numbers(first_axis_of_sites(self._sites, noise), len(noise.axes))
         records: tuple[FlipRecord | None, ...] = (everything,)
         if len(labels) > 1 or joint is not None:
             records = tuple(

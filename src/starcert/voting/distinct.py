@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from starcert.math.audit import COPIES
 from starcert.objects import Sites
-from starcert.objects.binding import acting_laws
+from starcert.objects.binding import sampled_laws
 from starcert.objects.noise import Noise
 from starcert.sampling.batch import Copies, Key, keys_of, select_copies
 
@@ -168,7 +168,7 @@ class Tables:
 def equal_probability(sites: Sites, noise: Noise) -> float:
     """The probability that two noisy copies of an object are equal."""
     log = 0.0
-    for law, counts in zip(acting_laws(sites, noise), sites.counts, strict=True):
+    for law, counts in zip(sampled_laws(sites, noise), sites.counts, strict=True):
         for value, count in enumerate(counts):
             if count:
                 log += count * math.log(sum(float(each) ** 2 for each in law.transitions(value)))

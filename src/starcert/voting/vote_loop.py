@@ -20,7 +20,7 @@ from starcert.math.confidence import Votes
 from starcert.math.fallback import BlindAnswers
 from starcert.math.flips import MAX_FLIP_BYTES, FlipRecord, Integers, flip_bytes
 from starcert.math.joint import NO_CLASS, JointVotes
-from starcert.objects.binding import Problem, axes_of_sites
+from starcert.objects.binding import Problem, first_axis_of_sites
 from starcert.sampling.sampler import expected_flips
 from starcert.sampling.streams import Purpose
 from starcert.system.errors import InvalidParameterError, StarcertWarning
@@ -406,7 +406,7 @@ class _Recording:
 
     @cached_property
     def _axes(self) -> npt.NDArray[np.uint16]:
-        return axes_of_sites(self._sites, self._noise)
+        return first_axis_of_sites(self._sites, self._noise)
 
     def record(self) -> FlipRecord | None:
         """The record of all chunks, once those of a look are there; None if nothing is recorded."""

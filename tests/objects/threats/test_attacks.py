@@ -8,7 +8,7 @@ import starcert as sc
 from starcert.math.attacked_sites import number_attack
 from starcert.math.listed import group_attacks
 from starcert.objects import Layer, Sites
-from starcert.objects.binding import axes_of
+from starcert.objects.binding import attack_axes
 from starcert.objects.threats import (
     MAX_ATTACKS,
     Additions,
@@ -32,7 +32,7 @@ EDGES = Sites.everything(sc.Graph(3, [(0, 1), (1, 2)], nodes="abc"), "all")
 def test_attacks_have_the_numbers_that_sampling_takes(world):
     for values in world.objects[::5]:
         sites = world.sites(values)
-        axes = axes_of(sites, sc.Problem(world.noise, (sites,)).noise)
+        axes = attack_axes(sites, sc.Problem(world.noise, (sites,)).noise)
         attacks = AnyFlips(2).attacks(sites, 2)
         expected = sorted(number_attack(axes, *zip(*attack, strict=True)) for attack in attacks)
         assert sorted(map(tuple, attacks.numbers(sites)[0].tolist())) == expected
@@ -136,7 +136,7 @@ def test_attacks_are_divided_by_level():
     threat = Rewire(1) | AnyFlips(2)
     for clean in world.objects[::3]:
         sites, attacks = world.sites(clean), threat.attacks(world.sites(clean), 2)
-        axes = axes_of(sites, world.noise)
+        axes = attack_axes(sites, world.noise)
         parts = group_attacks(axes, attacks.numbers(sites))
         assert {part.level for part in parts} == threat.levels(sites, world.noise, 2)
         divided = {part.attack(axes, row): part.level for part in parts for row in range(len(part.rows))}

@@ -7,17 +7,14 @@ ascending order are ordered by site. An attack is a row of changes, at most one 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple, TypeAlias
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.math.listed import row_numbers
-from starcert.objects.binding import clean_values, noise_for_sites
+from starcert.objects.binding import noise_for_sites
 from starcert.objects.kinds import kind_of
 from starcert.objects.layers import EDGE_LAYERS, Indices, Values
 from starcert.objects.noise import Noise
@@ -32,41 +29,6 @@ _NOTHING = np.empty(0, dtype=np.int64)
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Rows: TypeAlias = Indices
 """Changes of sites, 256 · position + new value; or rows of them."""
-
-
-class Ground:
-    """What an attacker finds: the value of every site; by positions also regions, alphabets, and the nodes of pairs."""
-
-    def __init__(self, sites: Sites) -> None:
-        self.values = clean_values(sites)
-        self.n_sites, self._blocks, self._offsets = sites.n_sites, sites.blocks, np.array(sites.offsets)
-        self._alphabets = np.array([layer.alphabet for layer in sites.layers], dtype=np.int64)
-
-    def regions(self, positions: Indices) -> Indices:
-        """The number of the region of each site."""
-        found: Indices = np.searchsorted(self._offsets, positions, side="right") - 1
-        return found
-
-    def alphabets(self, positions: Indices) -> Indices:
-        """How many values each site has."""
-        found: Indices = self._alphabets[self.regions(positions)]
-        return found
-
-    def ends(self, positions: Indices) -> tuple[Indices, Indices]:
-        """The two nodes of each site; −1 for sites that are no pairs or arcs."""
-        u, v = np.full((2, len(positions)), -1, dtype=np.int64)
-        regions = self.regions(positions)
-        for number, block in enumerate(self._blocks):
-            if block.layer in EDGE_LAYERS:
-                here = regions == number
-                u[here], v[here] = block.coordinates(positions[here] - self._offsets[number])
-        return u, v
-
-    @cached_property
-    def all_ends(self) -> tuple[Indices, Indices]:
-        """The nodes of all sites; refused where these are too many."""
-        check_reach(self.n_sites)
-        return self.ends(np.arange(self.n_sites))
 
 
 class Moves(NamedTuple):
@@ -86,33 +48,22 @@ class Moves(NamedTuple):
     @classmethod
     def of(cls, sites: Sites, reach: Indices | None = None) -> Moves:
         """Every change of one site, or of one of those at these positions; refused where these are too many."""
-        ground = ground_of(sites)
         check_reach(sites.n_sites if reach is None else len(reach))
-        u, v = ground.all_ends if reach is None else ground.ends(reach)
+        u, v = sites.ends if reach is None else sites.ends_at(reach)
         reach = np.arange(sites.n_sites) if reach is None else reach
-        alphabets = ground.alphabets(reach)
+        alphabets = sites.alphabets_at(reach)
         of = np.repeat(np.arange(len(reach)), alphabets - 1)
         rank = np.arange(len(of)) - np.repeat(np.cumsum(alphabets - 1) - alphabets + 1, alphabets - 1)
         site, u, v = reach[of], u[of], v[of]
-        before = ground.values[site]
+        before = sites.values[site]
         new, edge = rank + (rank >= before), u >= 0
         binary = edge | (alphabets[of] == 2)
         deletes, adds = binary & (new == 0), binary & (before == 0)
-        return cls(VALUES * site + new, site, before, new, ground.regions(site), u, v, edge, deletes, adds)
+        return cls(VALUES * site + new, site, before, new, sites.regions_at(site), u, v, edge, deletes, adds)
 
     def where(self, chosen: Mask | Indices) -> Moves:
         """Some of them, in this order."""
         return Moves._make(each[chosen] for each in self)
-
-
-_grounds: WeakKeyDictionary[Sites, Ground] = WeakKeyDictionary()
-
-
-def ground_of(sites: Sites) -> Ground:
-    """What an attacker finds at these sites, computed once."""
-    if sites not in _grounds:
-        _grounds[sites] = Ground(sites)
-    return _grounds[sites]
 
 
 def check_reach(number: int) -> None:
@@ -243,12 +194,11 @@ class Attacks:
 
     def check(self, sites: Sites) -> Attacks:
         """These attacks, if each gives different sites of the object other values than they have: refused if not."""
-        ground = ground_of(sites)
         for block in self.blocks:
             positions, values = np.divmod(block, VALUES)
             fine = (positions >= 0) & (positions < sites.n_sites)
             here = np.where(fine, positions, 0)
-            fine &= (values < ground.alphabets(here)) & (values != ground.values[here])
+            fine &= (values < sites.alphabets_at(here)) & (values != sites.values[here])
             fine[:, 1:] &= np.diff(positions, axis=1) > 0
             if not fine.all():
                 row = int(np.flatnonzero(~fine.all(axis=1))[0])
@@ -258,10 +208,11 @@ class Attacks:
 
     def numbers(self, sites: Sites) -> list[Indices]:
         """The blocks as `starcert.sampling` takes attacks: position + n_sites · (rank of its new value), ascending."""
-        clean, found = ground_of(sites).values, []
+        found = []
         for block in self.blocks:
             positions, values = np.divmod(block, VALUES)
-            found.append(np.sort(positions + sites.n_sites * (values - (values > clean[positions])), axis=1))
+            ranks = values - (values > sites.values[positions])
+            found.append(np.sort(positions + sites.n_sites * ranks, axis=1))
         return found
 
 
@@ -297,12 +248,9 @@ def after(sites: Sites, attack: Rows) -> Sites:
         [[0, 1], [1, 2]]
     """
     positions, new = np.divmod(attack, VALUES)
-    ground = copy(ground_of(sites))  # only values differ there
-    ground.values = ground.values.copy()
-    ground.values[positions] = new
-    attacked = sites.of_other(kind_of(sites.clean).with_values(sites, ground.values))
-    _grounds[attacked] = ground
-    return attacked
+    values = sites.values.copy()
+    values[positions] = new
+    return sites.of_other(kind_of(sites.clean).with_values(sites, values), values)
 
 
 def attackable(sites: Sites, noise: Noise) -> Sites:
@@ -324,7 +272,7 @@ def attackable(sites: Sites, noise: Noise) -> Sites:
         raise InvalidParameterError("noise", "attack the types of all edges, or of none", noise, hint)
     if bare != {True}:
         return sites
-    return sites.of_other(kind_of(sites.clean).with_values(sites, ground_of(sites).values, typed=False))
+    return sites.of_other(kind_of(sites.clean).with_values(sites, sites.values, typed=False))
 
 
 def levels_of_attacks(attacks: Attacks, sites: Sites, noise: Noise) -> set[tuple[int, ...]]:
@@ -339,7 +287,7 @@ def levels_of_attacks(attacks: Attacks, sites: Sites, noise: Noise) -> set[tuple
         [(0, 2), (1, 0)]
     """
     bound, seen = noise_for_sites(noise, [sites]), attackable(sites, noise)
-    width, ground = max(bound[region].alphabet for region in bound), ground_of(seen)
+    width = max(bound[region].alphabet for region in bound)
     axis_of = np.full((len(sites.regions), width, width), -1, dtype=np.int64)
     every = [(region, moves) for region in bound for moves in bound[region].moves]
     for axis, (region, moves) in enumerate(every):
@@ -348,7 +296,7 @@ def levels_of_attacks(attacks: Attacks, sites: Sites, noise: Noise) -> set[tuple
     found = set[tuple[int, ...]]()
     for block in attacks.check(seen).blocks:
         positions, values = np.divmod(block, VALUES)
-        axes = np.sort(axis_of[ground.regions(positions), ground.values[positions], values], axis=1)
+        axes = np.sort(axis_of[seen.regions_at(positions), seen.values[positions], values], axis=1)
         if (axes < 0).any():
             requirement, hint = "have an axis for every change that the threat makes", "Choose a law with such moves."
             raise InvalidParameterError("noise", requirement, "changes on no axis", hint)

@@ -24,7 +24,6 @@ from starcert.objects.threats.attacks import (
     Rows,
     after,
     attackable,
-    ground_of,
     levels_of_attacks,
     net_changes,
 )
@@ -366,7 +365,7 @@ def continue_attacks(whole: Threat, sites: Sites, first: Attacks, then: Callable
     if len(first) > MAX_STEPS:
         requirement = f"lead over at most {MAX_STEPS:,} objects in between"
         raise InvalidParameterError("threat", requirement, f"{len(first):,}: {whole.label}", "Ask about fewer units.")
-    clean, parts, total = ground_of(sites).values, list[Rows](), 0
+    clean, parts, total = sites.values, list[Rows](), 0
     for attack in (row for block in first.blocks for row in block):
         try:
             second = then(after(sites, attack))

@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from starcert.objects.layers import EDGE_LAYERS, Coordinates, Indices, find_places
 from starcert.objects.sites import Sites
-from starcert.objects.threats.attacks import MAX_ATTACKS, VALUES, Attacks, Mask, Moves, ground_of
+from starcert.objects.threats.attacks import MAX_ATTACKS, VALUES, Attacks, Mask, Moves, check_reach
 from starcert.objects.threats.base import Find, Threat, UnfitError, at_most, refuse_many
 from starcert.objects.threats.sets import MAX_WORK, Limits, SiteThreat
 from starcert.system.errors import InvalidParameterError, did_you_mean, whole_number
@@ -202,9 +202,9 @@ def edges_of(sites: Sites) -> tuple[Indices, Indices, Indices, Indices]:
 
     Sources and targets of arcs have different numbers.
     """
-    ground = ground_of(sites)
-    u, v = ground.all_ends
-    present, absent = (np.flatnonzero((u >= 0) & here) for here in (ground.values > 0, ground.values == 0))
+    check_reach(sites.n_sites)
+    u, v = sites.ends
+    present, absent = (np.flatnonzero((u >= 0) & here) for here in (sites.values > 0, sites.values == 0))
     return present, absent, u, v + (sites.graph.n_nodes if sites.graph.directed else 0)
 
 
@@ -239,7 +239,7 @@ class Rewire(Threat):
             first, beyond = (np.searchsorted(other[there], one[present], side) for side in ("left", "right"))
             moved = np.repeat(present, beyond - first)
             place = np.arange(len(moved)) - np.repeat(np.cumsum(beyond - first) - beyond, beyond - first)
-            rows.append(np.stack([VALUES * moved, VALUES * there[place] + ground_of(sites).values[moved]], axis=1))
+            rows.append(np.stack([VALUES * moved, VALUES * there[place] + sites.values[moved]], axis=1))
         return Attacks.of(rows)
 
     def _n_steps(self, sites: Sites) -> int:
@@ -279,7 +279,7 @@ class Swap(Threat):
 
     @override
     def steps(self, sites: Sites) -> Attacks:
-        (present, absent, start, end), values = edges_of(sites), ground_of(sites).values
+        (present, absent, start, end), values = edges_of(sites), sites.values
         if len(present) ** 2 > MAX_WORK:
             refuse_many(self, 1)
         n = 2 * sites.graph.n_nodes

@@ -12,7 +12,7 @@ from typing_extensions import override
 from starcert.objects.layers import EDGE_LAYERS, Indices, Layer
 from starcert.objects.noise import Noise, RadiusLike, counts_of
 from starcert.objects.sites import Sites
-from starcert.objects.threats.attacks import Mask, Moves, ground_of
+from starcert.objects.threats.attacks import Mask, Moves
 from starcert.objects.threats.base import Find, Threat, UnfitError
 from starcert.objects.threats.sets import Limits, SiteThreat
 from starcert.system.errors import did_you_mean
@@ -78,7 +78,7 @@ class Deletions(SiteThreat):
 
     @override
     def reach(self, sites: Sites) -> Indices:
-        return np.flatnonzero(ground_of(sites).values)
+        return np.flatnonzero(sites.values)
 
     @override
     def allowed(self, sites: Sites, moves: Moves) -> Mask:
@@ -106,7 +106,7 @@ class Additions(Deletions):
 
     @override
     def reach(self, sites: Sites) -> Indices:
-        return np.flatnonzero(ground_of(sites).values == 0)
+        return np.flatnonzero(sites.values == 0)
 
     @override
     def allowed(self, sites: Sites, moves: Moves) -> Mask:

@@ -12,7 +12,7 @@ from typing_extensions import override
 from starcert.objects.graph import Graph
 from starcert.objects.graph_kind import like_node_sites
 from starcert.objects.sites import Sites
-from starcert.objects.threats.attacks import VALUES, Attacks, Mask, Moves, ground_of
+from starcert.objects.threats.attacks import VALUES, Attacks, Mask, Moves
 from starcert.objects.threats.base import Combined, Threat, at_most
 from starcert.objects.threats.edges import EDGES, Controlled
 from starcert.objects.threats.flips import Deletions
@@ -44,9 +44,8 @@ class DeleteNode(Threat):
 
     @override
     def steps(self, sites: Sites) -> Attacks:
-        ground = ground_of(sites)
-        present = np.flatnonzero(ground.values)
-        u, v = ground.ends(present)
+        present = np.flatnonzero(sites.values)
+        u, v = sites.ends_at(present)
         present, u, v = present[u >= 0], u[u >= 0], v[u >= 0]
         return Attacks.of(VALUES * present[None, (u == node) | (v == node)] for node in np.union1d(u, v))
 
