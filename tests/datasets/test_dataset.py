@@ -127,12 +127,6 @@ def test_folds_and_splits_of_a_data_set_are_those_of_all_its_graphs(split):
         data.split((0.5, 0.5), seed=1)
 
 
-def test_classes_far_apart_take_no_memory():
-    split = Dataset([Graph(1, []), Graph(2, []), Graph(3, [])], [0, 10**11, 10**11])
-    assert split.majority_share == 2 / 3
-    assert repr(split) == "Dataset(3 graphs, by class: 1, 2)"
-
-
 def test_classes_that_are_not_known_are_none():
     data = Dataset(GRAPHS[:3], [1, None, 0], names=("a", "b", "c"))
     assert data.labels.tolist() == [1, None, 0] == [label for _, label in data]

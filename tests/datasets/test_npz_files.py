@@ -233,16 +233,6 @@ def test_the_command_refuses_a_hostile_file_in_one_line(tmp_path):
     assert done.stderr.count("\n") == 1
 
 
-def test_more_classes_than_occur_may_have_names(file):
-    data = sc.datasets.npz(file(arrays(class_names=[f"class {number}" for number in range(2_000)], labels=[1_999] * 5)))
-    assert data.n_classes == 2_000
-
-
-def test_arrays_by_columns_and_masks_of_other_shapes(file):
-    data = sc.datasets.npz(file(arrays(more=np.asfortranarray(np.arange(6).reshape(2, 3)), scalar=np.float64(2.5))))
-    assert data.graph.n_edges == 3
-
-
 @pytest.mark.skipif(not CORA.exists(), reason="Cora-ML is not here")
 def test_the_real_one():
     data = sc.datasets.npz(CORA, largest_component=True)

@@ -91,13 +91,6 @@ def test_files_that_need_not_be_there_and_graphs_without_edges(tmp_path):
 ENDS = (-(2**63), 2**63 - 1)
 
 
-@pytest.mark.parametrize("far", [1000, 9999, 2**63 - 1])
-def test_labels_that_lie_far_apart_have_a_column_for_each_that_there_is(tmp_path, far):
-    graphs, _, _ = read(write(tmp_path, node_labels=f"0\n{far}\n0\n5\n0\n0\n"), "TINY")
-    assert graphs[0].node_data["x"].tolist() == [[1, 0, 0], [0, 0, 1], [1, 0, 0]]
-    assert graphs[1].node_data["x"].tolist() == [[0, 1, 0], [1, 0, 0]]
-
-
 def test_labels_that_lie_near_keep_the_columns_of_pyg_and_so_do_many_without_a_gap(tmp_path):
     graphs, _, _ = read(write(tmp_path, node_labels="0\n999\n0\n5\n0\n0\n"), "TINY")
     assert graphs[0].node_data["x"].shape == (3, 1000)
@@ -121,13 +114,6 @@ def test_one_hot_labels_that_would_not_fit_are_refused_with_their_size(tmp_path,
     monkeypatch.setattr(tu_files, "_MAX_BYTES", 71)
     with pytest.raises(StarcertError, match=r"labels of 6 nodes would take 72 bytes as 3 columns.*fewer different"):
         read(write(tmp_path, node_labels="0\n2\n0\n0\n0\n0\n"), "TINY")
-
-
-def test_thirty_thousand_nodes_with_two_labels_stay_small(tmp_path):
-    n = 30_000  # 1.2 GB, had they 10,000 columns
-    files = {"graph_indicator": "1\n" * n, "graph_labels": "0\n", "A": "1, 2\n2, 1\n", "node_attributes": None}
-    graphs, _, _ = read(write(tmp_path, node_labels="0\n9999\n" * (n // 2), **files), "TINY")
-    assert graphs[0].node_data["x"].shape == (n, 2)
 
 
 def test_a_repeated_line_is_the_same_edge_and_line_ends_do_not_matter(tmp_path):

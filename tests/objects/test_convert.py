@@ -67,15 +67,6 @@ def test_pyg_there_and_back(graph):
         assert again == Graph(graph.n_nodes, graph.edges, node_data=expected)
 
 
-@given(graphs())
-def test_adjacency_is_that_of_networkx(graph):
-    nx = pytest.importorskip("networkx")
-    theirs = (
-        nx.to_numpy_array(graph.to_networkx(), nodelist=list(graph.nodes), dtype=np.int8) if graph.n_nodes else None
-    )
-    assert theirs is None or np.array_equal(theirs, graph.to_numpy())
-
-
 def test_graphs_without_nodes_pass_through_every_format():
     empty = Graph(0, [])
     pytest.importorskip("networkx")
@@ -276,16 +267,6 @@ def test_pyg_edges_that_are_not_undirected_are_refused(rows, columns, problem):
     with pytest.raises(InvalidParameterError, match=problem) as caught:
         Graph.from_pyg(pyg_data(rows, columns, num_nodes=3))
     assert caught.value.parameter == "edge_index"
-
-
-def test_what_is_advised_for_weights_works():
-    nx = pytest.importorskip("networkx")
-    source = nx.Graph([(0, 1, {"weight": 0.5})])
-    with pytest.raises(InvalidParameterError, match=r"edge_data=\['weight'\].*networkx\.set_edge_attributes\(graph, 1"):
-        Graph.from_networkx(source)
-    assert Graph.from_networkx(source, edge_data=["weight"]).edge_data["weight"].tolist() == [0.5]
-    nx.set_edge_attributes(source, 1, "weight")
-    assert Graph.from_networkx(source) == Graph(2, [(0, 1)])
 
 
 def test_pyg_weights_and_missing_edges_are_refused():

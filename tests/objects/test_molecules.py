@@ -69,13 +69,6 @@ def test_a_molecule_survives_a_trip_between_processes_and_formats():
     assert graph.key != sc.Graph.from_smiles("C1CCCCC1N").key
 
 
-def test_what_follows_from_bonds_stays_behind_on_the_way_to_pyg():
-    pytest.importorskip("torch_geometric")
-    data = sc.Graph.from_smiles("c1ccccc1N").to_pyg()
-    assert "bonds" not in data
-    assert "hydrogens" not in data
-
-
 def test_the_key_is_that_of_a_graph_with_all_data_in_one_place():
     """Streams and stores of version 0.1.0 are keyed by it."""
     assert sc.Graph.from_smiles("c1ccccc1N", elements=("C", "N")).key == "2ecf63291801f0ae0228f854431e3f5a"

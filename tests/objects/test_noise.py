@@ -28,12 +28,6 @@ def test_channels_hold_the_exact_value_of_the_float():
     assert channel.outcomes[1][0] != Fraction(1, 10)
 
 
-def test_deleting_and_adding_see_the_clean_bit():
-    delete, add = sc.Flip(delete=0.25, add=0.125).channels
-    assert delete == oracles.bit_channel(Fraction(1, 4), Fraction(7, 8))
-    assert add == oracles.bit_channel(Fraction(1, 8), Fraction(3, 4))
-
-
 @pytest.mark.parametrize("radius", [(1, 45), [1, 45], np.array([1, 45]), {"random": 45, "motif": 1}, (1.0, 45)])
 def test_a_radius_comes_in_many_forms(radius):
     assert sc.Noise(motif=0.02, random=0.45).radius(radius) == (1, 45)
@@ -42,10 +36,6 @@ def test_a_radius_comes_in_many_forms(radius):
 def test_a_region_that_is_two_axes_is_explained():
     with pytest.raises(InvalidParameterError, match=r"has separate axes: b.delete and b.add"):
         sc.Noise(a=0.1, b=sc.Flip(delete=0.1, add=0.2)).radius({"a": 1, "b": 2})
-
-
-def test_one_axis_takes_a_plain_number():
-    assert sc.Noise(a=0.1).radius(3) == (3,)
 
 
 @pytest.mark.parametrize(
@@ -101,11 +91,6 @@ def test_a_noise_needs_a_region_and_each_once():
         sc.Noise({"a": 0.1}, a=0.2)
     with pytest.raises(InvalidParameterError, match="map regions"):
         sc.Noise(0.1)
-
-
-def test_the_error_names_the_region():
-    with pytest.raises(InvalidParameterError, match=r"noise\[motif\]"):
-        sc.Noise(motif=2, random=0.1)
 
 
 def test_noise_is_a_value():

@@ -106,19 +106,6 @@ def test_round_trip_in_large_graphs(n_nodes):
         assert np.array_equal(sites.locate(v, u), positions)
 
 
-def test_every_row_of_a_large_triangle():
-    n_nodes = 60_000
-    sites = Partition.everything("all").sites(Graph(n_nodes, []))
-    rows = np.arange(n_nodes - 1)
-    starts = rows * n_nodes - rows * (rows + 1) // 2
-    u, v = sites.coordinates(starts)
-    assert np.array_equal(u, rows)
-    assert np.array_equal(v, rows + 1)
-    u, v = sites.coordinates(starts[1:] - 1)
-    assert np.array_equal(u, rows[:-1])
-    assert (v == n_nodes - 1).all()
-
-
 def test_nothing_is_as_large_as_the_number_of_pairs():
     n_nodes = 10_000
     graph = Graph(n_nodes, [(0, 1), (5, 9999)])
@@ -197,13 +184,6 @@ def test_what_the_sites_hold_is_read_only():
             array[0] = 0
     with pytest.raises(AttributeError):
         sites.anchored = True
-
-
-def test_the_repr_is_short():
-    graph = Graph(10_000, [(0, 1)])
-    assert repr(Partition.everything("all").sites(graph)) == "Sites(all: 49,995,000)"
-    present = Partition.from_present_edges(graph, present="p", absent="q")
-    assert repr(present.sites(graph)) == "Sites(p: 1, q: 49,994,999, anchored)"
 
 
 @pytest.mark.parametrize(

@@ -60,14 +60,6 @@ def test_a_box_of_other_axes_is_refused_before_the_first_vote(threat, words, mon
         SMOOTHED.certify(GRAPHS, **ASKED, threat=threat)
 
 
-def test_pages_have_words_for_threats():
-    box = Box({"motif": 3, "random": 4500})
-    assert box.label == "at most 3 in motif, 4,500 in random"
-    assert (box & AnyFlips(2)).label == "at most 3 in motif, 4,500 in random, and any 2 flips"
-    assert Box((3, 45)).label == "at most 3, 45 by axis"
-    assert str(Box((3, 45)).for_noise(sc.Noise(motif=0.1, random=0.2))) == "box:motif=3,random=45"
-
-
 def test_both_of_two_threats_is_the_smaller_of_each_limit():
     both = AnyFlips(3) & Box({"rest": 2, "core": 5}) & Box((4, 4)) & AnyFlips(7)
     assert (both.limits(NOISE), both.flips) == ((4, 2), 3)
@@ -98,14 +90,6 @@ def test_a_threat_of_your_own_may_have_radii():
     assert found.verdicts == SMOOTHED.certify(GRAPHS, **asked, threat=Box((0, 2)) & AnyFlips(1)).verdicts
     with pytest.raises(InvalidParameterError, match=r"must list its attacks\. Got 'at most 2 in rest'"):
         (Rest(2) | AnyFlips(1)).attacks(PARTITION.sites(GRAPHS[0]), 1)
-
-
-def test_a_box_and_a_number_of_flips_are_asked_together():
-    asked = ASKED | {"evidence": sc.Evidence(own_samples=0)}
-    for threat in (Box((2, 1)) & AnyFlips(2), "box:rest=1,core=2 & flips:2"):
-        found = SMOOTHED.certify(GRAPHS, **asked, threat=threat)
-        assert (found.max_radius, found.verdicts[0].grounds.max_flips) == ((2, 1), 2)
-    assert SMOOTHED.certify(GRAPHS, **asked, threat="flips:2").max_radius is None
 
 
 def test_a_threat_without_evidence_is_a_question_to_the_counts():

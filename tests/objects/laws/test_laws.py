@@ -82,22 +82,6 @@ def test_files_and_commands_go_on_writing_a_law_in_the_same_way(law, form, text)
     assert law_from_json(form) == law_from_text(text, "--noise") == law
 
 
-@pytest.mark.parametrize(
-    ("law", "text", "words"),
-    [
-        (sc.Flip(0.1), "0.1", "flips with probability 0.1"),
-        (
-            sc.Flip(delete=0.04, add=0.2),
-            "0.04/0.2",
-            "an edge is deleted with probability 0.04, an absent one added with 0.2",
-        ),
-        (sc.Categorical(0.3, 4), "0.3:4", "changes with probability 0.3 to any of 3 other values"),
-    ],
-)
-def test_text_and_words(law, text, words):
-    assert (law_to_text(law), law.describe()) == (text, words)
-
-
 def test_categorical_on_two_values_is_a_flip():
     assert sc.Categorical(0.1, 2).channels == sc.Flip(0.1).channels
     assert sc.slack(sc.Noise(a=sc.Categorical(0.1, 2)), 3) == sc.slack(sc.Noise(a=0.1), 3)

@@ -8,7 +8,7 @@ from region_worlds import certify, covers_everything, named_pairs, shuffled
 
 import starcert as sc
 from starcert.objects.molecules import guess_orders, molecule_of
-from starcert.objects.regions.atoms import GROUPS, as_bonds, as_elements
+from starcert.objects.regions.atoms import GROUPS
 from starcert.objects.rule import partition_by_rule
 from starcert.system.errors import InvalidParameterError
 
@@ -239,14 +239,6 @@ def test_labels_must_belong_to_the_edges(ends, problem):
     graph = sc.Graph(3, [(0, 1), (1, 2)], node_data={"label": [0] * 3}, anchored_data={"edge_labels": labels})
     with pytest.raises(InvalidParameterError, match=problem):
         sc.regions.functional_groups(elements="MUTAG", bonds="MUTAG")(graph)
-
-
-def test_vocabularies():
-    assert as_elements("MUTAG") == ("C", "N", "O", "F", "I", "Cl", "Br")
-    assert as_elements(["C", "N"]) == ("C", "N")
-    assert as_bonds("MUTAG") == ("aromatic", "single", "double", "triple")
-    assert as_bonds("guess") == ("guess",)
-    assert as_elements(None) is as_bonds(None) is None
 
 
 def test_four_regions_of_molecules_end_to_end():

@@ -183,14 +183,6 @@ def test_rules_on_nodes_never_read_edges(text):
     assert not partition_by_rule(rule, GRAPH).anchored
 
 
-def test_parameters_do_not_change():
-    rule = sc.regions.communities()
-    with pytest.raises(TypeError):
-        rule.parameters["resolution"] = 2
-    with pytest.raises(AttributeError):
-        rule.name = "other"
-
-
 def test_the_canonical_order_follows_names_of_any_kind():
     graph = sc.Graph(6, [], nodes=[("b", 1), 10, "10", 9, None, "9"])
     names = [graph.nodes[index] for index in canonical_order(graph.nodes)]

@@ -95,14 +95,6 @@ def test_counts_need_no_list():
     assert Rewire(1).levels(sites, noise, 1) == {(1, 1)}
 
 
-def test_all_sites_at_once_are_one_attack():
-    sites = random_sites(8, 10)
-    for size in (26, 27, 28):
-        assert len(AnyFlips(28).attacks(sites, size)) == AnyFlips(28).count(sites, size)
-    assert AnyFlips(28).count(sites, 28) == 1
-    assert AnyFlips(99).count(sites, 29) == len(AnyFlips(99).attacks(sites, 29)) == 0
-
-
 def test_an_empty_graph_has_no_attacks():
     for n in (0, 1):
         sites = Sites.everything(sc.Graph(n, []), "all")
