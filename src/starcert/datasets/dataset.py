@@ -133,12 +133,12 @@ class Dataset:
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are."""
+        """The number of classes."""
         return len(self.label_names)
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """What each class is called, as text."""
+        """The names of the classes, as text."""
         return tuple(map(str, self.label_names))
 
     @cached_property
@@ -236,7 +236,7 @@ def _is_object(given: object) -> bool:
 
 
 def numbered_names(name: str, numbers: range) -> list[str]:
-    """What graphs are called that have no names of their own, in runs and in Python.
+    """Names for graphs that have none of their own, in runs and in Python.
 
     Example:
         >>> numbered_names("MUTAG", range(9, 12))

@@ -159,7 +159,7 @@ def _connected_edges(n_nodes: int, p: float, rng: np.random.Generator) -> Indice
 
 
 def _is_connected(n_nodes: int, edges: Indices) -> bool:
-    """Whether all nodes are reached from node 0, breadth first."""
+    """True if all nodes are reached from node 0, breadth first."""
     if len(edges) < n_nodes - 1:
         return False
     adjacent = np.eye(n_nodes, dtype=bool)

@@ -1,4 +1,4 @@
-"""Where the regions of a noise lie in objects: found once, by a partition for all graphs or a rule for each.
+"""The regions of a noise in objects: bound once, by a partition for all graphs or a rule for each.
 
 Votes, certificates, archive and report are all made from the same `Problem`: a rule that is called again may give other
 regions, or hide how it came by them.
@@ -121,7 +121,7 @@ def noise_for_sites(noise: Noise, sites: Sequence[Sites]) -> Noise:
 
 
 def _near_names(laws: Sequence[str], regions: Sequence[str]) -> str:
-    """Whether a law for a missing region may be meant for one that has no law; "" where no name is close."""
+    """A hint if a law for a missing region may be meant for one that has no law; "" where no name is close."""
     without_law = [region for region in regions if region not in laws]
     for region in laws:
         close = "" if region in regions else did_you_mean(region, without_law)
@@ -140,7 +140,7 @@ def sampled_laws(sites: Sites, noise: Noise) -> list[Law]:
 
 
 def why_no_evidence(n_sites: int, noise: Noise) -> str:
-    """Why an object with so many sites has no evidence beyond the counts of its votes; "" if it has."""
+    """The reason why an object of this size has no evidence beyond the counts of its votes; "" if it has."""
     for region in noise:
         if reason := why_not_alike(noise[region]):
             return f"{region}: {reason}"

@@ -55,7 +55,7 @@ class Block(Region):
 
     @cached_property
     def ends(self) -> Indices:
-        """Where each row ends."""
+        """The end of each row."""
         return np.full(len(self.nodes), len(self.nodes)) if self.last is None else self.last
 
     @cached_property
@@ -65,7 +65,7 @@ class Block(Region):
 
     @cached_property
     def holes_closed(self) -> Indices:
-        """How many pairs of the block come before each hole."""
+        """The number of pairs of the block before each hole."""
         return self.holes - np.arange(len(self.holes))
 
     @property
@@ -265,7 +265,7 @@ class NodePairs(Layer):
 
 
 def _problem(region: Region, nodes: Sequence[Hashable], *, directed: bool) -> str:
-    """What is wrong with a region by itself; "" if it holds each of its pairs once."""
+    """A problem of a region by itself; "" if it holds each of its pairs once."""
     if isinstance(region, BothWays):
         return _problem(region.pairs, nodes, directed=False)
     if isinstance(region, Block):

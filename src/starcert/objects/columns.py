@@ -46,7 +46,7 @@ class ColumnLayer(Layer):
 
 @dataclass(frozen=True)
 class VectorFrame:
-    """What noise leaves alone of a row: its columns, with their names if any, and the values that they may take."""
+    """The part of a row that noise leaves alone: its columns, with their names if any, and the values they may take."""
 
     n_columns: int
     names: tuple[Hashable, ...] = ()
@@ -98,7 +98,7 @@ class VectorFrame:
         return shown + (f" and {len(columns) - MAX_NAMED} more" if len(columns) > MAX_NAMED else "")
 
     def value_name(self, column: int, value: int) -> Hashable:
-        """What a value of a column is called: by its number if it has no name."""
+        """The name of a value of a column; its number if it has none."""
         categories: Any = self.categories[column] if self.alphabets and self.categories else self.categories
         return categories[value] if categories else value
 
@@ -124,6 +124,6 @@ class VectorFrame:
 
 
 def natural_key(name: str) -> tuple[tuple[int, str], ...]:
-    """What to sort texts by, so that their numbers come in order."""
+    """A key to sort texts by, so that their numbers come in order."""
     parts = re.split(r"(\d+)", name)  # graph2 comes before graph10
     return tuple((int(p), "") if p.isdecimal() and len(p) <= MAX_DIGITS else (-1, p) for p in parts)

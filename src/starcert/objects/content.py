@@ -1,4 +1,4 @@
-"""What a graph contains, checked and copied on its way in; and a digest of any content, the same on every machine."""
+"""The content of graphs, checked and copied on its way in; and a digest of any content, the same on every machine."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ MAX_TYPES = 255
 
 
 def is_tensor(value: object) -> TypeGuard[Any]:
-    """Whether this is a torch tensor; torch is looked at only if it has been imported."""
+    """True for a torch tensor; torch is looked at only if it has been imported."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
 
 
 def is_index(value: object) -> bool:
-    """Whether this is a whole number, and not a truth value."""
+    """True for a whole number that is not a truth value."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
@@ -169,7 +169,7 @@ def edges_of_pairs(
 
 
 def _pairs_one_by_one(listed: Iterable[Any]) -> npt.NDArray[Any]:
-    """What numpy did not read as whole numbers in two columns: nothing, huge numbers, or something to refuse."""
+    """Pairs that numpy did not read as whole numbers in two columns: none, huge numbers, or something to refuse."""
     pairs = []
     for pair in listed:
         if not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2 or not all(map(is_index, pair)):
@@ -253,7 +253,7 @@ def numbers_of_edges(edge_data: object, order: Indices) -> dict[str, EdgeNumbers
 
 
 def added_numbers(added: object, edge_data: Mapping[str, EdgeNumbers]) -> dict[str, EdgeNumbers]:
-    """What an added edge shows by name: what is given, or the mean of the graph's edges (0 where there are none)."""
+    """The numbers that an added edge shows: those given, or the mean of the graph's edges (0 where there are none)."""
     if not isinstance(added, Mapping):
         raise InvalidParameterError("added_edge_data", "map names of edge data to what an added edge shows", added)
     for unknown in added.keys() - edge_data.keys():

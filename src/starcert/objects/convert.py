@@ -22,7 +22,7 @@ from starcert.system.errors import InvalidParameterError, StarcertError, Starcer
 
 
 class Parts(NamedTuple):
-    """What a graph is made of, as `Graph` takes it."""
+    """The parts of a graph, as `Graph` takes them."""
 
     n_nodes: int
     edges: Indices
@@ -37,7 +37,7 @@ class Parts(NamedTuple):
 
 
 def is_networkx(value: object) -> bool:
-    """Whether this is a graph of networkx, of whatever kind."""
+    """True for a graph of networkx, of whatever kind."""
     return all(hasattr(value, method) for method in ("is_directed", "is_multigraph", "edges", "nodes"))
 
 
@@ -183,7 +183,7 @@ def _arcs_of(parts: Parts) -> tuple[Indices, Indices, Indices]:
 
 
 def is_pyg(value: object) -> bool:
-    """Whether this is a `torch_geometric.data.Data`, or a batch of them."""
+    """True for a `torch_geometric.data.Data`, or a batch of them."""
     return hasattr(value, "is_node_attr") and hasattr(value, "edge_index")
 
 

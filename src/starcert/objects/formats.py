@@ -230,7 +230,7 @@ def _node(x: float, y: float, text: str) -> str:
 
 
 def _points(n_nodes: int, edges: npt.NDArray[np.int64]) -> list[tuple[float, float]]:
-    """Where the nodes are drawn: the same for the same graph."""
+    """The places of the nodes in a drawing: the same for the same graph."""
     import networkx as nx  # noqa: PLC0415  (a tenth of a second; only where a picture is drawn)
 
     graph = nx.empty_graph(n_nodes)

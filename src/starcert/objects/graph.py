@@ -121,7 +121,7 @@ class Graph(Formats):
 
     @property
     def n_edges(self) -> int:
-        """How many edges there are."""
+        """The number of edges."""
         return len(self.edges)
 
     @cached_property
@@ -146,7 +146,7 @@ class Graph(Formats):
 
     @cached_property
     def frame(self) -> NodeFrame:
-        """What noise leaves alone."""
+        """The part that noise leaves alone."""
         return NodeFrame.of(self)
 
     def nonzero(self, layer: str) -> tuple[Coordinates, Values]:
@@ -233,7 +233,7 @@ class Graph(Formats):
 
     @property
     def _parts(self) -> Parts:
-        """What the graph is made from again."""
+        """The parts that make the graph again."""
         names = None if self.edge_types is None else self.type_names
         types = None if self.edge_types is None else [self.type_names[each - 1] for each in self.edge_types.tolist()]
         data = dict(self.node_data), dict(self.anchored_data)

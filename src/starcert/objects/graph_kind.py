@@ -41,7 +41,7 @@ _RULES = {"uniform": "uniformly", "graph": "as often as in the clean graph"}
 
 
 class GraphKind(Kind):
-    """What `Kind` asks of starcert Graphs."""
+    """The kind of starcert Graphs."""
 
     word = "graph"
     site_words = {PAIRS: ("node pair", "edges"), ARCS: ("arc", "present")}  # noqa: RUF012  (as in `Kind`)
@@ -189,7 +189,7 @@ def like_node_sites(graph: Graph, other: Graph) -> Graph:
 
 
 def is_molecule(graph: Graph) -> bool:
-    """Whether nodes are atoms and edges are bonds: their elements are known, or orders of bonds.
+    """True if nodes are atoms and edges are bonds: their elements are known, or orders of bonds.
 
     Example:
         >>> from starcert import Graph
@@ -204,7 +204,7 @@ def is_molecule(graph: Graph) -> bool:
 
 
 def formula_of(graph: Graph, symbols: Sequence[str] | None) -> dict[str, Any]:
-    """What a page draws a molecule by: `points`, x and y of each atom in turn, `orders` of edges and `charges`.
+    """The parts of a molecule's drawing: `points`, x and y of each atom in turn, `orders` of edges and `charges`.
 
     Nothing without RDKit. The orders, numbers in `ORDERS` from 1, are left out where no one says them.
     """

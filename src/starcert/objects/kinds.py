@@ -38,7 +38,7 @@ MAX_SHOWN_SITES = 4096  # of larger layers no fixed site is shown
 
 @dataclass(frozen=True)
 class Untouched:
-    """What is the same in an object and in all that a threat makes of it.
+    """The part of an object that is the same in all that a threat makes of it.
 
     Attributes:
         values: values of the whole, by name; a category is text.
@@ -80,7 +80,7 @@ class Kind:
 
     @property
     def checked(self) -> bool:
-        """Whether its objects check themselves: those of starcert's own kinds do, those of kinds derived may not."""
+        """True if its objects check themselves: those of starcert's own kinds do, those of kinds derived may not."""
         return type(self).__module__ in ("starcert.objects.graph_kind", "starcert.objects.vectors")
 
     def convert(self, given: Any) -> CleanObject | None:  # noqa: ANN401  (whatever a user has)
@@ -147,7 +147,7 @@ class Kind:
         return ()
 
     def untouched(self, sites: Sites, noise: Noise | None = None, threat: Threat | None = None) -> Untouched:
-        """What no attack changes: here the values of all fixed sites. Without a noise, every region is attacked.
+        """The part that no attack changes: here the values of fixed sites. Without a noise, all regions are attacked.
 
         A model that looks at nothing else is certified against every attack (`starcert.baselines.blind`), so this must
         be the same for an object and for all that attacks make of it.
@@ -166,24 +166,24 @@ class Kind:
         return objects
 
     def describe(self, clean: CleanObject) -> str:
-        """How large an object is, in words."""
+        """The size of an object in words."""
         return ", ".join(f"{layer.size:,} {layer.name}" for layer in clean.layers)
 
     def explain(self, clean: CleanObject) -> str:
-        """What an object holds, a sentence for someone whose model cannot answer it."""
+        """A sentence about what an object holds, for someone whose model cannot answer it."""
         return f"It is {clean!r}."
 
     def site_name(self, clean: CleanObject, layer: Layer, place: Sequence[int], value: int | None) -> str:
-        """What becomes of a site, by its coordinates and its new value: None where there are but two, and it flips."""
+        """The change of a site, by its coordinates and its new value: None where there are but two, and it flips."""
         name = f"{layer.name} {', '.join(map(str, place))}"
         return f"{name} flipped" if value is None else f"{name}: now {value}"
 
     def site_noun(self, clean: CleanObject, layer: Layer) -> str:
-        """What one site of a layer is called, as in "1 bond deleted"; its plural ends in s."""
+        """The word for one site of a layer, as in "1 bond deleted"; its plural ends in s."""
         return self.site_words.get(layer.name, ("site", ""))[0]
 
     def drawing(self, clean: CleanObject) -> dict[str, Any] | str | None:
-        """What a page shows of an object: an SVG, or the parts of a graph as `drawing.js` takes them; None: nothing."""
+        """The drawing of an object on a page: an SVG, or parts of a graph for `drawing.js`; None: nothing is drawn."""
         return None
 
 
@@ -208,7 +208,7 @@ def attacked_blocks(sites: Sites, noise: Noise | None, threat: Threat | None) ->
 
 
 def fixed_at(sites: Sites, blocks: Sequence[Region], layer: Layer, coordinates: Coordinates) -> Mask:
-    """Which of some sites of a layer lie in none of these regions; none where the regions are anchored."""
+    """A truth value for each of some sites of a layer: it lies in none of these regions, and these are not anchored."""
     fixed = np.full(len(coordinates[0]), not sites.anchored)
     for block in blocks:
         if block.layer == layer.name:
@@ -217,7 +217,7 @@ def fixed_at(sites: Sites, blocks: Sequence[Region], layer: Layer, coordinates: 
 
 
 def fixed_columns(sites: Sites, blocks: Sequence[Region], layer: Layer) -> Mask:
-    """Which columns of a layer of nodes and columns have no site in any of these regions."""
+    """A truth value for each column of a layer of nodes and columns: none of its sites is in any of these regions."""
     here = [block for block in blocks if block.layer == layer.name and block.size]
     fixed = np.full(layer.ranges[-1][1], not sites.anchored and sum(block.size for block in here) < layer.size)
     for block in here if fixed.any() else ():

@@ -56,7 +56,7 @@ class Region(ABC):
 
     @property
     def size(self) -> int:
-        """How many sites there are: as many as entries of the first array, where sites come one by one."""
+        """The number of sites: of entries of the first array, where sites come one by one."""
         return len(self.content[0])
 
     @abstractmethod
@@ -123,7 +123,7 @@ class Layer:
 
 @runtime_checkable
 class CleanObject(Protocol):
-    """What is smoothed: values of the sites of its layers, in a frame; immutable and picklable. A `Graph` is one.
+    """An object to smooth: values of the sites of its layers, in a frame; immutable and picklable. A `Graph` is one.
 
     Example:
         >>> import starcert as sc
@@ -142,7 +142,7 @@ class CleanObject(Protocol):
 
     @property
     def frame(self) -> Any:  # noqa: ANN401  (whatever the object has)
-        """What noise leaves alone: all that a classifier receives beside the noisy values. It has a `key` too."""
+        """All that a classifier receives beside the noisy values: noise leaves it alone. It has a `key` too."""
 
     def nonzero(self, layer: str) -> tuple[Coordinates, Values]:
         """The coordinates of the sites of a layer whose value is not 0, and their values."""
@@ -174,7 +174,7 @@ class Numbered(Region):
 
 
 def find_places(ascending: Indices, wanted: Indices) -> Indices:
-    """Where each wanted number stands in an ascending array; −1 for those that are not there."""
+    """The places of wanted numbers in an ascending array; −1 for those that are not there."""
     if not len(ascending):
         return np.full(len(wanted), -1, dtype=np.int64)
     places = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)

@@ -80,7 +80,7 @@ class Noise:
 
     @property
     def is_valued(self) -> bool:
-        """Whether some law is on more than two values: which value a flip shows then matters."""
+        """True if some law is on more than two values: which value a flip shows then matters."""
         return any(law.alphabet > 2 for law in self._laws.values())
 
     @property
@@ -94,7 +94,7 @@ class Noise:
         return tuple(region for region, law in self._laws.items() if law.invisible)
 
     def sites_of(self, region: str, capacity: Sequence[int]) -> int:
-        """How many sites a region has, from the capacity of each axis: axes may share their sites."""
+        """The number of sites of a region, from the capacity of each axis: axes may share their sites."""
         law, first = self._laws[region], self.axes.index(region + self._laws[region].suffixes[0])
         own = zip(law.moves, capacity[first : first + len(law.moves)], strict=True)
         return sum({frozenset(before for before, _ in moves): count for moves, count in own}.values())
@@ -129,7 +129,7 @@ class Noise:
         return self._counts(value, name, "flips", MAX_RADIUS)
 
     def capacity(self, value: RadiusLike, name: str = "capacity") -> tuple[int, ...]:
-        """How many sites each axis has, as a tuple in the order of `axes`, checked."""
+        """The number of sites of each axis, as a tuple in the order of `axes`, checked."""
         return self._counts(value, name, "sites", MAX_SITES)
 
     def _counts(self, value: RadiusLike, name: str, unit: str, maximum: int) -> tuple[int, ...]:

@@ -265,7 +265,7 @@ def divide_nodes(sets: Mapping[str, Nodes], *, between: str | None = None) -> Pa
 
 
 def read_off(sites: Sites) -> str:
-    """Why these sites look as if they were read off the edges of their graph; "" if they do not.
+    """A sentence if these sites look as if they were read off the edges of their graph; "" if they do not.
 
     Two kinds of regions do: pairs named one by one that are all edges of the graph, and all node pairs, or all inside a
     set, but for exactly the edges. Of node sets it cannot be seen.
@@ -284,7 +284,7 @@ def read_off(sites: Sites) -> str:
 
 
 def _leaves_out_just_the_edges(block: Region, pairs: Region, graph: Graph) -> bool:
-    """Whether a region without any edge lacks nothing but edges."""
+    """True if a region without any edge lacks nothing but edges."""
     if not isinstance(pairs, Block):
         return block.size >= MIN_PAIRS and 0 < graph.n_edges == graph.layers[0].size - block.size
     edges = pairs.whole.locate(*graph.edges.T)

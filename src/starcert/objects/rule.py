@@ -19,7 +19,7 @@ from starcert.system.errors import InvalidParameterError
 Rule: TypeAlias = Callable[[Graph], Partition]
 
 READS_EDGES = "The rule for the regions reads the graph's own edges."
-"""Why the regions are anchored, where the rule has no reason of its own."""
+"""The reason for anchored regions where the rule has none of its own."""
 
 Value = TypeVar("Value")
 
@@ -45,7 +45,7 @@ class _Edgeless(Graph):
 
 
 def without_edges(function: Callable[[Graph], Value], frame: NodeFrame) -> Value:
-    """What a function of a graph returns that sees the nodes and their data; an error if it fails or asks for more.
+    """The value of a function that sees the nodes of a graph and their data; an error if it fails or asks for more.
 
     Example:
         >>> without_edges(lambda graph: graph.n_edges, Graph(3, [(0, 1)]).frame)
@@ -66,7 +66,7 @@ def without_edges(function: Callable[[Graph], Value], frame: NodeFrame) -> Value
 
 
 def stated_by_author(rule: Callable[[Graph], object]) -> bool | None:
-    """What the author of a rule states by its attribute `anchored`; None if nothing.
+    """The value that the author of a rule has given its attribute `anchored`; None if there is none.
 
     False must be an attribute of this very rule or its class: a property that happens to be false states nothing.
     """
@@ -114,7 +114,7 @@ def _mark_unanchored(partition: Partition, graph: Graph) -> Partition:
 
 
 def _is_just_the_edges(part: SiteSet, graph: Graph) -> bool:
-    """Whether a set of pairs names the edges of a graph one by one, all and no others, or leaves out just these."""
+    """True if a set of pairs is all edges of a graph and no others, one by one, or leaves out just these."""
     named: frozenset[object] = frozenset()
     if isinstance(part, ArcSet):
         named = frozenset(part.arcs)

@@ -23,7 +23,7 @@ Pair: TypeAlias = frozenset[Node]
 
 
 class Index:
-    """Where each node of a graph stands, by name."""
+    """The places of a graph's nodes, by name."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph

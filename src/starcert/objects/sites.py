@@ -91,7 +91,7 @@ class Sites:
 
     @property
     def frame(self) -> Any:  # noqa: ANN401  (whatever the object has)
-        """What noise leaves alone: of a graph its `NodeFrame`."""
+        """The part of the object that noise leaves alone: of a graph its `NodeFrame`."""
         return self.clean.frame
 
     @cached_property
@@ -101,7 +101,7 @@ class Sites:
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """How many sites each region has."""
+        """The number of sites in each region."""
         return tuple(block.size for block in self.blocks)
 
     @cached_property
@@ -111,12 +111,12 @@ class Sites:
 
     @property
     def n_sites(self) -> int:
-        """How many sites there are in all regions."""
+        """The number of sites in all regions."""
         return sum(self.sizes)
 
     @property
     def n_fixed(self) -> int:
-        """How many sites of the object lie in no region: no noise there, and nothing is certified."""
+        """The number of sites of the object in no region: no noise there, and nothing is certified."""
         return sum(layer.size for layer in self.clean.layers) - self.n_sites
 
     @cached_property
@@ -236,7 +236,7 @@ class Sites:
         return tuple(found)
 
     def capacity(self, noise: Noise) -> tuple[int, ...]:
-        """How many sites an attacker can change on each axis of a noise: larger radii hold no further attack."""
+        """The number of sites that an attacker can change on each axis: larger radii hold no further attack."""
         counts = dict(zip(self.regions, self.counts, strict=True))
         return tuple(count for region in noise for count in noise[region].capacity(counts[region]))
 

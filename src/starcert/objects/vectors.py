@@ -167,7 +167,7 @@ class Categories(Vector):
 
 
 class RowKind(Kind):
-    """What `Kind` asks of rows: regions are columns by number, name or truth value; those in no region are fixed."""
+    """The kind of rows: regions are columns by number, name or truth value; those in no region are fixed."""
 
     word = "row"
     site_words = {COLUMNS: ("column", "not 0")}  # noqa: RUF012  (as in `Kind`)
@@ -335,7 +335,7 @@ def _first_wrong(array: npt.NDArray[Any], right: npt.NDArray[np.bool_]) -> str:
 
 
 def _alphabet(values: object, parameter: str = "values") -> tuple[int, tuple[Hashable, ...]]:
-    """How many values there are, and their names."""
+    """The number of values, and their names."""
     hint = "Rare values may share one, numbers are divided into a few; a column with one value is left out."
     if not isinstance(values, Iterable):
         return whole_number(parameter, values, 2, MAX_VALUES, hint), ()

@@ -1,4 +1,4 @@
-"""What people call things: the rows of results, their sites, and attacks, as in "1 bond deleted and 1 atom changed".
+"""Words for the rows of results, their sites, and attacks, as in "1 bond deleted and 1 atom changed".
 
 Radii and levels are tuples, a count for each axis. Files have these tuples; people read what they count. What the sites
 of a region are called depends on the kind of object and on the layer, so that it is known where the sites are
@@ -27,7 +27,7 @@ MAX_TUPLE = 2  # radii of more axes than these are written in words
 
 
 class RegionWords(NamedTuple):
-    """What the sites of a region are called."""
+    """The words for the sites of a region."""
 
     noun: str  # one site
     where: str = ""  # " in ring", or nothing where the noun says it all
@@ -38,7 +38,7 @@ class RegionWords(NamedTuple):
 
 @dataclass(frozen=True)
 class Words:
-    """What the rows of results, the sites of an attacker, and sites that are not 0 (`present`) are called."""
+    """The words for the rows of results, the sites of an attacker, and sites that are not 0 (`present`)."""
 
     one: str = "graph"
     site: str = "node pair"
@@ -87,7 +87,7 @@ def _region_words(sites: Sequence[Sites]) -> Iterator[tuple[str, RegionWords]]:
 
 
 def _own_noun(kind: Kind, region: str, layer: Layer) -> str | None:
-    """What a region calls its sites by its name; None where that says nothing."""
+    """The noun for its sites that a region's name states; None where that says nothing."""
     return (EDGE_NOUNS if kind.has_nodes and layer.name in EDGE_LAYERS else SITE_NOUNS).get(region)
 
 
@@ -104,7 +104,7 @@ def _joined(several: set[RegionWords]) -> RegionWords:
 
 
 class AxisWords(NamedTuple):
-    """What one axis counts: after a number, of one and of several; and as a title."""
+    """The words for what one axis counts: after a number, of one and of several; and as a title."""
 
     one: str
     many: str
@@ -112,7 +112,7 @@ class AxisWords(NamedTuple):
 
 
 class AttackWords:
-    """What the axes of a noise count, in words.
+    """The words for what the axes of a noise count.
 
     Example:
         >>> from starcert.objects.laws import Categorical
@@ -163,7 +163,7 @@ class AttackWords:
         return f"{shown}{between}{len(found) - most:,} more" if len(found) > most else shown or "none"
 
     def step(self, capacity: Sequence[int]) -> str:
-        """What an attacker may do once, of what there is to attack, such as "change of an atom in ring or chain".
+        """A single attack on whatever there is to attack, such as "change of an atom in ring or chain".
 
         Regions are left out where together they hold every site of their layer: a step may then be anywhere.
         """
@@ -183,7 +183,7 @@ class AttackWords:
         return listed(said, " or ") or "flip"
 
     def _deed(self, region: str) -> tuple[str, str]:
-        """What a single attack on a region is, with a place for the noun, and the noun; all its moves are in it."""
+        """A single attack on a region, with a place for the noun, and the noun; all its moves are in it."""
         law, named = self.noise[region], self._regions.get(region)
         if named is None or not _is_own(law):
             return "flip{}", "" if named is None else named.noun
@@ -195,7 +195,7 @@ class AttackWords:
 
 
 def _is_own(law: Law) -> bool:
-    """Whether it is known what its moves are: of laws from outside, only that they are counted."""
+    """True if it is known what its moves are: of laws from outside, only that they are counted."""
     return all(not suffix or suffix in VERBS for suffix in law.suffixes)
 
 
@@ -205,7 +205,7 @@ def listed(parts: Sequence[str], last: str = " and ") -> str:
 
 
 def attack_words(positions: Sequence[int], values: Sequence[int | None], sites: Sites) -> tuple[str, ...]:
-    """What an attack does to each site: its new values are None where sites have two, and left out where all have.
+    """The changes of an attack, site by site: new values are None where sites have two, and left out where all have.
 
     Example:
         >>> from starcert.objects import Graph

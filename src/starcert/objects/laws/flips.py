@@ -15,7 +15,7 @@ from starcert.objects.laws.law import LEAST, Law, Move, probability, real_number
 from starcert.system.errors import InvalidParameterError
 
 Added: TypeAlias = Literal["uniform", "graph"]
-"""How the type of an added edge is drawn."""
+"""The way in which the type of an added edge is drawn."""
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)

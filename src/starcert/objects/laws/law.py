@@ -1,4 +1,4 @@
-"""What a law is, the noise of one region.
+"""Laws: the noise of one region each.
 
 A law knows its axes, its channels, its transitions, its capacity, and how it is written and read; nothing else does.
 The p of the certificate is the p of the sampler: the exact value of the float given, never a rounded neighbour.
@@ -33,7 +33,7 @@ LEAST = 1e-100
 
 _Numbers: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
 Move: TypeAlias = tuple[int, int]
-"""What an attack does to a site: its value in the clean object, and in the attacked one."""
+"""The value of a site in the clean object, and in the attacked one."""
 
 
 class Law(ABC):
@@ -68,12 +68,12 @@ class Law(ABC):
     @property
     @abstractmethod
     def alphabet(self) -> int:
-        """How many values a site has."""
+        """The number of values of a site."""
 
     @property
     @abstractmethod
     def suffixes(self) -> tuple[str, ...]:
-        """What follows the region's name in the names of its axes."""
+        """The endings that its axes add to the region's name."""
 
     @property
     @abstractmethod
@@ -99,14 +99,14 @@ class Law(ABC):
 
     @property
     def invisible(self) -> bool:
-        """Whether a copy shows nothing of the value that a site has, as under `Flip(delete=1, add=0)`.
+        """True if a copy shows nothing of the value that a site has, as under `Flip(delete=1, add=0)`.
 
         Any number of attacks on such sites changes nothing: noisy copies have the same law with them and without.
         """
         return len({self.transitions(value) for value in range(self.alphabet)}) == 1
 
     def capacity(self, counts: Sequence[int]) -> tuple[int, ...]:
-        """How many sites an attacker can change on each axis, given how many sites have each value."""
+        """The number of sites that an attacker can change on each axis, given how many sites have each value."""
         return tuple(sum(counts[value] for value in {before for before, _ in moves}) for moves in self.moves)
 
     def for_alphabet(self, alphabet: int, name: str, layer: str) -> Law:
@@ -187,7 +187,7 @@ def axis_moves(law: Law) -> tuple[AxisMoves, ...]:
 
 
 def why_not_alike(law: Law) -> str:
-    """Why evidence cannot look at the axes of a law; "" if it can."""
+    """The reason why evidence cannot look at the axes of a law; "" if it can."""
     return found if isinstance(found := _axes_or_reason(law), str) else ""
 
 

@@ -1,4 +1,4 @@
-"""Which laws there are, and how files and command lines write them.
+"""Laws by name, and as files and command lines write them.
 
 `LAWS` are starcert's own. Any other is found among the laws that are defined already, by its name, or by what a run
 gives: nothing is imported because a file from elsewhere names it.

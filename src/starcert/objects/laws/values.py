@@ -181,7 +181,7 @@ class Edges(Law):
 
 
 def _as_number(value: object, name: str) -> int | None:
-    """How many values or types there are, checked; None if that is left open."""
+    """A number of values or types, checked; None if it is left open."""
     number = real_number(value)
     if value is not None and not (2 <= number < math.inf and number.is_integer()):
         raise InvalidParameterError(name, f"be a whole number of {name}, at least 2", value)

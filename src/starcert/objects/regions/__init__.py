@@ -52,7 +52,7 @@ def build(text: str, **parameters: object) -> RegionRule:
 
 
 def needs_model(text: str) -> bool:
-    """Whether a builder in a line of text must be given the model."""
+    """True if a builder in a line of text must be given the model."""
     return any("model" in _parameters(each) for each in re.split(r"\s\|\s", text))
 
 

@@ -14,7 +14,7 @@ from starcert.objects.site_sets import Inside
 from starcert.system.errors import InvalidParameterError
 
 Meanings: TypeAlias = tuple[str, ...] | None
-"""What the labels 0, 1, … mean; None where the data say it themselves."""
+"""The meanings of the labels 0, 1, …; None where the data say it themselves."""
 
 MUTAG = "MUTAG"  # the TU data set whose files state what the labels 0, 1, … of its nodes and edges mean
 MUTAG_ELEMENTS = ("C", "N", "O", "F", "I", "Cl", "Br")

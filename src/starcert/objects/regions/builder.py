@@ -60,7 +60,7 @@ class RegionRule:
 
     @property
     def anchored(self) -> bool:
-        """Whether the rule states that its regions are read off the graph's own edges."""
+        """True if the rule states that its regions are read off the graph's own edges."""
         return bool(self.reason)
 
     @property
@@ -102,7 +102,7 @@ class Builder:
 
     @property
     def anchored(self) -> bool:
-        """Whether its regions are read off the graph's own edges."""
+        """True if its regions are read off the graph's own edges."""
         return bool(self.reason)
 
     @cached_property
@@ -111,7 +111,7 @@ class Builder:
 
     @property
     def needs_model(self) -> bool:
-        """Whether it must be given a model, which text cannot express."""
+        """True if it must be given a model, which text cannot express."""
         return "model" in self._signature
 
     @cached_property
@@ -131,7 +131,7 @@ class Builder:
 
     @property
     def usage(self) -> str:
-        """How to write it, with all parameters that have a default."""
+        """Its text, with all parameters that have a default."""
         return self.example or as_text(self.name, self.parameters)
 
     def __call__(self, **parameters: object) -> RegionRule:

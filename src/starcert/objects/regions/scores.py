@@ -83,7 +83,7 @@ def _divide_by_features(graph: Graph, *, threshold: float, attribute: str) -> Pa
 
 
 def _alike(kinds: npt.NDArray[np.float32], threshold: float) -> npt.NDArray[np.bool_]:
-    """Which of these rows of features have at least this Jaccard index, a portion of the rows at a time."""
+    """A truth value for every two rows of features: they have at least this Jaccard index."""
     counts, step = kinds.sum(axis=1).astype(np.int64), max(1, _CHUNK // max(1, len(kinds)))
     alike: npt.NDArray[np.bool_] = np.empty((len(kinds), len(kinds)), dtype=np.bool_)
     for start in range(0, len(kinds), step):

@@ -145,7 +145,7 @@ class Attacks:
 
     @property
     def starts(self) -> Indices:
-        """Where the changes of each attack begin among those of all, and where the last one's end."""
+        """The starts of the changes of each attack among those of all, and the end of the last one's."""
         found = np.zeros(len(self) + 1, dtype=np.int64)
         np.cumsum(np.repeat([block.shape[1] for block in self.blocks], list(map(len, self.blocks))), out=found[1:])
         return found
@@ -220,7 +220,7 @@ NO_CHANGE = Attacks((_NOTHING[None],))
 
 
 def net_changes(first: Rows, then: Rows, clean: Values) -> Iterator[Rows]:
-    """What each of some attacks (rows of `then`) changes in all when one attack came before; by number of sites.
+    """The net changes of some attacks (rows of `then`) when one attack came before; by number of sites.
 
     Where both change a site the later value counts, and a site that has its clean value again is not changed.
     """

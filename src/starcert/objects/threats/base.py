@@ -1,4 +1,4 @@
-"""What a threat is: it lists what an attacker can do to an object. Threats combine: `a | b`, `a & b`, `a + b`.
+"""Threats: each lists what an attacker can do to an object. They combine: `a | b`, `a & b`, `a + b`.
 
 A new threat is a subclass of `Threat` with `attacks` and `label`, in any file; all else follows by listing.
 """
@@ -45,7 +45,7 @@ class UnfitError(InvalidParameterError):
 
 
 class Threat:
-    """What an attacker can do, at most `most` times, in a unit of the threat's own: flips, rewired edges, nodes.
+    """An attacker who does something at most `most` times, in a unit of the threat's own: flips, rewired edges, nodes.
 
     **Sizes.** An attack of size r takes r units and could not be made with fewer. Only its net change counts, and an
     attack that changes nothing is none. So the sizes 1 … `most` list every attack once.
@@ -104,11 +104,11 @@ class Threat:
 
     @property
     def label(self) -> str:
-        """What tables and pages call it."""
+        """Its name in tables and pages."""
         return self.label_of(self.most)
 
     def label_of(self, size: int) -> str:
-        """What tables and pages call its attacks of at most this size."""
+        """The name of its attacks of at most this size, in tables and pages."""
         if type(self).label is Threat.label:
             return at_most(size, self.unit, self.units)
         return self.label if size == self.most else f"{self.label}, {at_most(size, 'unit')} of {self.most:,}"
@@ -127,7 +127,7 @@ class Threat:
         return self
 
     def fits(self, layer: Layer) -> bool:
-        """Whether sites of a layer can be attacked: only edges, if anything in particular is needed."""
+        """True if sites of a layer can be attacked: only edges, if anything in particular is needed."""
         return not self.needs or layer.name in EDGE_LAYERS
 
     def check(self, sites: Sites) -> None:
@@ -139,7 +139,7 @@ class Threat:
             raise UnfitError("threat", requirement, got)
 
     def steps(self, sites: Sites) -> Attacks:
-        """What one unit can do to an object, whatever came before: all that a threat has to say without `attacks`."""
+        """The attacks of one unit, whatever came before: all that a threat has to define without `attacks`."""
         raise InvalidParameterError("threat", "list its attacks", self.label, "Define its method `attacks`.")
 
     def attacks(self, sites: Sites, size: int) -> Attacks:
@@ -160,7 +160,7 @@ class Threat:
         return Attacks.of(rows for number in range(1, size + 1) for rows in self.attacks(sites, number).blocks)
 
     def count(self, sites: Sites, size: int) -> int:
-        """How many attacks of this size there are."""
+        """The number of attacks of this size."""
         return len(self.attacks(sites, size))
 
     def levels(self, sites: Sites, noise: Noise, size: int) -> set[tuple[int, ...]]:
@@ -174,7 +174,7 @@ class Threat:
 
     @property
     def anchored(self) -> str:
-        """Why attacks cannot be read backwards from an attacked object; "" if `reverse` does."""
+        """The reason why attacks cannot be read backwards from an attacked object; "" if `reverse` does."""
         return self.anchor if self.reverse is None else ""
 
     def __or__(self, other: Threat) -> Either:
@@ -188,7 +188,7 @@ class Threat:
 
     @property
     def options(self) -> dict[str, object]:
-        """What its text says beside `most`: the fields that are not at their defaults; functions have no text."""
+        """The fields in its text beside `most`: those that are not at their defaults; functions have no text."""
         named = {each.name: each.default for each in fields(self) if each.name != "most"}  # type: ignore[arg-type]
         given = {name: getattr(self, name) for name in named}
         return {name: value for name, value in given.items() if value != named[name] and not callable(value)}
@@ -229,7 +229,7 @@ class Combined(Threat):
 
     @property
     def moves_nodes(self) -> bool:  # type: ignore[override]  # it depends on the parts
-        """Whether one of them lets nodes come or go."""
+        """True if one of them lets nodes come or go."""
         return any(each.moves_nodes for each in self.parts)
 
     @override
@@ -299,7 +299,7 @@ class Both(Combined):
 
     @property
     def by_radius(self) -> bool:  # type: ignore[override]  # it depends on the parts
-        """Whether certificates look at radii: where some part lists its attacks, they look at the list."""
+        """True if certificates look at radii: where some part lists its attacks, they look at the list."""
         return all(each.by_radius for each in self.parts)
 
     @override
@@ -361,7 +361,7 @@ class Then(Combined):
 
 
 def continue_attacks(whole: Threat, sites: Sites, first: Attacks, then: Callable[[Sites], Attacks]) -> Attacks:
-    """What attacks that follow each of some others change in all, as part of a threat."""
+    """The net changes of attacks that follow each of some others, as part of a threat."""
     if len(first) > MAX_STEPS:
         requirement = f"lead over at most {MAX_STEPS:,} objects in between"
         raise InvalidParameterError("threat", requirement, f"{len(first):,}: {whole.label}", "Ask about fewer units.")

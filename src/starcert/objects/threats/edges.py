@@ -148,7 +148,7 @@ class Where(SiteThreat):
         return found[moves.site]
 
     def _chosen(self, sites: Sites, coordinates: Coordinates, size: int) -> Mask:
-        """What the predicate says of sites with these coordinates, checked."""
+        """The answers of the predicate for sites with these coordinates, checked."""
         called = f"predicate {self.name}"
         try:
             chosen: Mask = np.asarray(self.predicate(sites.frame, *coordinates))

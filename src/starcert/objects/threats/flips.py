@@ -198,7 +198,7 @@ class Box(SiteThreat):
 
     @property
     def most(self) -> int:  # type: ignore[override]  # a number like that of any other
-        """How many flips there are on all axes together."""
+        """The number of flips on all axes together."""
         return sum(self.radius)
 
     @property

@@ -23,7 +23,7 @@ ENOUGH = 2**62  # sets beyond this number are not told apart: none of them is ev
 
 
 class Limits(NamedTuple):
-    """What sets of changes may load on nodes or axes: a change adds `weight` to each of its `ends`.
+    """Limits on what sets of changes load on nodes or axes: a change adds `weight` to each of its `ends`.
 
     Every change that adds something must leave its ends within their limit: those that take something away come first.
     """
@@ -34,7 +34,7 @@ class Limits(NamedTuple):
     limit: Indices  # of each end
 
     def hold(self, rows: Indices) -> Mask:
-        """Whether the ends of the last change of each row are within their limits."""
+        """A truth value for each row: the ends of its last change are within their limits."""
         *others, last = rows.T
         within = np.ones(len(rows), dtype=np.bool_)
         ends = [np.ascontiguousarray(each) for each in self.ends.T]
@@ -64,14 +64,14 @@ class SiteThreat(Threat):
 
     @abstractmethod
     def allowed(self, sites: Sites, moves: Moves) -> Mask:
-        """Which changes may be part of an attack."""
+        """A truth value for each change: it may be part of an attack."""
 
     def budgets(self, sites: Sites, moves: Moves) -> Limits | None:
         """The limits on sets of these changes; None: there are none."""
         return None
 
     def n_changes(self, size: int) -> int:
-        """How many sites an attack of this size changes; 0 where there is no such attack."""
+        """The number of sites that an attack of this size changes; 0 where there is no such attack."""
         return size if 1 <= size <= self.most else 0
 
     def moves(self, sites: Sites) -> Moves:
@@ -150,7 +150,7 @@ class AllSets:
 
 
 def count_sets(owners: Indices, most: int) -> list[int]:
-    """How many sets of 0, 1, … `most` choices with different owners there are.
+    """The numbers of sets of 0, 1, … `most` choices with different owners.
 
     With w choices of an owner, the numbers are the coefficients of the product of 1 + w·x over all owners.
     """

@@ -109,7 +109,7 @@ class Valence(SiteThreat):
         return Limits(ends, weight, self._load(sites), allowed)
 
     def keeps(self, sites: Sites, attacks: Attacks) -> Mask:
-        """Whether each of some attacks keeps valences, whatever else it changes.
+        """A truth value for each of some attacks: it keeps valences, whatever else it changes.
 
         Example:
             >>> from starcert.objects import Graph
@@ -133,14 +133,14 @@ class Valence(SiteThreat):
         return np.asarray((found <= limits.limit).all(axis=1))
 
     def _load(self, sites: Sites) -> Indices:
-        """How many bonds each atom has, those that are fixed included."""
+        """The number of bonds of each atom, those that are fixed included."""
         graph = sites.graph
         orders = self._orders(sites)[1 if graph.edge_types is None else graph.edge_types]
         ends, weights = graph.edges.ravel(), np.repeat(np.broadcast_to(orders, graph.n_edges), 2)
         return np.bincount(ends, weights, minlength=graph.n_nodes).astype(np.int64)
 
     def _orders(self, sites: Sites) -> Indices:
-        """How many bonds an edge of each value is."""
+        """The number of bonds that an edge of each value is."""
         orders, meanings = [0], dict[object, object](enumerate(self.bonds or ()))
         for name in sites.graph.type_names or ["single"]:
             order = meanings.get(name) if meanings and sites.graph.type_names else name
@@ -218,7 +218,7 @@ class Valence(SiteThreat):
 
 
 def keep_valences(sites: Sites, attacks: Attacks) -> Mask | None:
-    """Whether attacks keep the usual valences, as `Valence.keeps` has them; None where these are not known.
+    """A truth value for each attack, as `Valence.keeps` has it for usual valences; None where these are not known.
 
     They are known of molecules with elements that keep them before the attack.
     """
