@@ -246,3 +246,18 @@ def test_a_list_is_weighed_once_and_only_if_that_is_cheap(samples, looks, monkey
     votes = SMOOTHED.certify(GRAPHS[1:], **how_to(**asked, evidence=sc.Evidence(own_samples=0), plan="decided")).votes
     assert votes.counts.sum() == samples
     assert sum(votes < samples for votes in looked) == looks
+
+
+@pytest.mark.parametrize("threat", ["flips:1", "deletions:1", "flips:2"])
+def test_evidence_gives_up_where_an_attack_on_one_site_clearly_changes_the_answer(threat):
+    graph = sc.Graph(10, [(0, 1), (2, 3), (4, 5), (5, 6)])
+    first_pair = sc.classifiers.from_callable(
+        lambda batch: batch.adjacency()[:, 0, 1].astype(int), on="batch", n_classes=2
+    )
+    smoothed = sc.SmoothedClassifier(first_pair, sc.Noise(all=sc.Flip(delete=0.1, add=0.05)))
+    how = {"samples": 20_000, "seed": 1, "evidence": True, "voting": sc.Voting(plan="decided")}
+    found = smoothed.certify([graph], threat=threat, **how)
+    assert found.bounds.votes.counts.sum() <= 1_024
+    assert found[0].verdict(threat) == "broken"
+    certified = smoothed.certify([graph], threat="additions:1", **how)
+    assert certified[0].verdict("additions:1") == "certified"

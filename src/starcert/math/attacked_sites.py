@@ -297,9 +297,27 @@ def influences(record: FlipRecord, axes: Sequence[AttackAxis]) -> npt.NDArray[np
     An estimate; 0 where it is less than twice its standard error, or the record does not say which sites flipped.
     """
     found = np.zeros(record.n_sites)
+    for sites, gain, error in _gains(record, axes):
+        found[sites] = np.maximum(found[sites], np.where(gain > 2 * error, gain, 0.0).max(axis=1))
+    return found
+
+
+def sure_influences(record: FlipRecord, axes: Sequence[AttackAxis], errors: float) -> npt.NDArray[np.float64]:
+    """As `influences`, less this many standard errors; −∞ where nothing is known."""
+    found = np.full(record.n_sites, -np.inf)
+    for sites, gain, error in _gains(record, axes):
+        found[sites] = np.maximum(found[sites], (gain - errors * error).max(axis=1))
+    return found
+
+
+SiteGains: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.float64]]
+
+
+def _gains(record: FlipRecord, axes: Sequence[AttackAxis]) -> Iterator[SiteGains]:
+    """Some sites, and for each of them and each of its moves E[Y·L] − E[Y] with its standard error."""
     n_votes, against = int(record.samples.sum()), int(record.against.sum())
     if not record.complete or not against:
-        return found
+        return
     for axis in axes:
         step = max(1, MAX_FLIPS_AT_ONCE // (against * axis.law.moves * len(axis.law.outcomes)))
         for start in range(0, len(axis.sites), step):
@@ -310,8 +328,7 @@ def influences(record: FlipRecord, axes: Sequence[AttackAxis]) -> npt.NDArray[np
             stayed, ratios = against - flips.sum(axis=2), np.array(axis.law.shown)
             gain = (flips @ ratios + stayed * axis.law.stayed - against) / n_votes
             error = np.sqrt(flips @ (ratios - 1) ** 2 + stayed * (axis.law.stayed - 1) ** 2) / n_votes
-            found[some] = np.maximum(found[some], np.where(gain > 2 * error, gain, 0.0).max(axis=1))
-    return found
+            yield some, gain, error
 
 
 def shown_outcomes(flips: FlipRecord, axis: AttackAxis) -> npt.NDArray[np.bool_]:

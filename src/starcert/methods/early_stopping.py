@@ -25,11 +25,12 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from typing import ClassVar, Self
 
+import numpy as np
 from typing_extensions import override
 
 from starcert.claims.question import LevelQuestion, Question
 from starcert.claims.slack import slacks_of
-from starcert.math.attacked_sites import AttackAxis
+from starcert.math.attacked_sites import AttackAxis, sure_influences
 from starcert.math.bets import capital_against, class_and_rival
 from starcert.math.confidence import Votes
 from starcert.math.copies import Level
@@ -46,6 +47,8 @@ _LOG = logging.getLogger(__name__)
 
 FIRST_CHUNK = 64  # samples, and the fewest selection votes: a word of the sampler has 64 copies
 GIVE_UP = 0.01  # the probability to give up a question whose true p_A would more likely than not lead to a yes
+SURE = 3.0  # standard errors by which an attack must seem to succeed, for a question to be given up
+MAX_INFLUENCES = 2**23  # votes against the class times sites, up to which single attacks are looked at
 MAX_LEVELS = 16  # the most levels that one look at evidence weighs
 ROUNDING = 1e-9  # more than the rounding errors of a capital in floats, so that the proved bound says yes too
 
@@ -131,7 +134,8 @@ class DecidedPlan(Plan):
         if by_evidence:  # votes for third classes may say nothing
             against, of = contest.score(mine, rival, total)
         most = max(of + 1, self.most.estimation * of // total)
-        if _is_futile(against, of, limit, most=most, share=self.shares.counts):
+        futile = _is_futile(against, of, limit, most=most, share=self.shares.counts)
+        if futile or (by_evidence and self._is_broken(votes, graph, axes(), holds_by_counts)):
             return True
         nothing = (0,) * len(self.problem.noise.axes)
         if not (weighs and largest and by_evidence and holds_by_counts(nothing)):
@@ -146,6 +150,32 @@ class DecidedPlan(Plan):
             return False
         attacks = sum(scheme.n_attacks for level in left for scheme in evidence.schemes(level))
         return self._is_cheap(attacks, evidence) and all(map(evidence.proves, left))
+
+    def _is_broken(
+        self, votes: Votes, graph: int, axes: Sequence[AttackAxis], holds_by_counts: Callable[[Level], bool]
+    ) -> bool:
+        """Whether an attack on a single site clearly changes the answer: no further votes will prove that none does.
+
+        By E[Y·L] of that attack less some standard errors: an estimate will do, for giving up claims nothing.
+        """
+        record, (contest,) = votes.records[0], votes.contests
+        if record is None or contest != PLAIN or len(record) * record.n_sites > MAX_INFLUENCES:
+            return False
+        sure = sure_influences(record, axes, SURE) + int(record.against.sum()) / int(record.samples.sum())
+        worst = np.flatnonzero(sure > contest.limit)
+        if self.questions is not None:
+            singles = [block.ravel() for block in self.questions[graph].attacks[0] if block.shape[1] == 1]
+            listed = np.concatenate([*singles, np.empty(0, np.int64)]) % record.n_sites
+            return bool(np.isin(listed, worst).any())
+        if (asked := self._by_level(graph)) is None:
+            return False
+        units = np.eye(len(axes), dtype=np.int64).tolist()
+        return any(
+            asked.most >= 1 <= asked.box[i]
+            and not holds_by_counts(tuple(units[i]))
+            and np.isin(axis.sites, worst).any()
+            for i, axis in enumerate(axes)
+        )
 
     def _proves_listed(self, asked: Question, evidence: FlipEvidence, holds_by_counts: Callable[[Level], bool]) -> bool:
         if sum(asked.counts) > self.most.estimation:
