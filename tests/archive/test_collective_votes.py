@@ -3,6 +3,7 @@
 import json
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,9 +15,10 @@ from starcert.archive.collective_votes import KeptClaims
 from starcert.classifiers import Classifier
 from starcert.system.errors import ArchiveError, InvalidParameterError, StarcertWarning
 
+KEPT = Path(__file__).parent / "kept" / "version_0_2_0"
 WHEEL = sc.Graph(9, [(i, i + 1) for i in range(8)] + [(0, 2), (0, 3), (0, 4), (5, 8)])
 TYPED = sc.Graph(4, [(0, 1), (1, 2), (2, 3)], edge_types=["a", "b", "a"], type_names=("a", "b"))
-TOGETHER = sc.Evidence(own_samples=0, collective=True)
+TOGETHER = sc.Evidence(own_samples=0)
 
 
 class Edges(Classifier):
@@ -55,7 +57,8 @@ def results():
 def files(results, tmp_path_factory):
     folder = tmp_path_factory.mktemp("collective")
     for kind, result in results.items():
-        claims = [result.at_most_changed(f"deletions:{most}") for most in (1, 2)] if kind == "nodes" else None
+        threats = ["deletions:1", "deletions:2"] if kind == "nodes" else [result.threat]
+        claims = [result.at_most_changed(each) for each in threats]
         sc.archive.write(folder / f"{kind}.json", sc.archive.Archive.from_result(result, claims=claims))
     return folder
 
@@ -88,11 +91,9 @@ def test_what_is_written_is_read_and_proved(files, results, kind):
         assert claim == result.at_most_changed(claim.threat) == archive.certificates.at_most_changed(claim.threat)
     if kind == "nodes":
         assert claims[0].k < claims[1].k < 9
-        assert archive == sc.archive.Archive.from_result(result, claims=claims)
-        assert archive != sc.archive.Archive.from_result(result)
-    else:
-        assert archive == sc.archive.Archive.from_result(result)
-        assert claims[0].k < claims[0].n_targets
+    assert archive == sc.archive.Archive.from_result(result, claims=claims)
+    assert archive != sc.archive.Archive.from_result(result)
+    assert claims[0].k < claims[0].n_targets
 
 
 def test_another_k(changed):
@@ -113,9 +114,9 @@ def test_a_smaller_alpha(changed):
     assert sc.archive.verify(changed("nodes", less)).verdict == "refuted"
 
 
-def rewritten(archive, path, joint):
+def rewritten(archive, path, ballots):
     """The file of the same claims about other votes."""
-    votes = replace(archive.collective.votes, votes=replace(archive.collective.votes.votes, joint=(joint,)))
+    votes = replace(archive.collective.votes, votes=replace(archive.collective.votes.votes, ballots=(ballots,)))
     sc.archive.write(path, replace(archive, collective=KeptClaims(votes, archive.collective.claims)))
     return path
 
@@ -124,29 +125,43 @@ def test_votes_that_show_less(files, tmp_path):
     """Flips of a site that are moved to the copies where the most answers changed; and answers that were moved."""
     archive = sc.archive.read(files / "nodes.json")
     together = archive.collective.votes
-    (joint,) = together.joint
-    flips = joint.flips.matrix(np.arange(12))
-    worst = np.argsort(-(joint.answers != together.labels).sum(axis=1), kind="stable")
+    (kept,) = together.ballots
+    flips = kept.matrix(np.arange(12))
+    worst = np.argsort(-(kept.answers != together.labels).sum(axis=1), kind="stable")
     moved = flips.copy()
     moved[:, 3] = False
     moved[worst[: flips[:, 3].sum()], 3] = True
-    bits = np.packbits(moved, axis=1, bitorder="little")
-    other = replace(joint, flips=replace(joint.flips, bits=bits))
+    other = replace(kept, bits=np.packbits(moved, axis=1, bitorder="little"))
     assert sc.archive.verify(rewritten(archive, tmp_path / "a.json", other)).verdict == "refuted"
 
     by_flips = np.argsort(-flips.sum(axis=1), kind="stable")
-    answers = joint.answers.copy()
+    answers = kept.answers.copy()
     for target, label in enumerate(together.labels):  # as many of each, now all where flips are
         lost = (answers[:, target] != label).sum()
         answers[:, target] = label
         answers[by_flips[:lost], target] = 1 - label
-    other = replace(joint, answers=answers, flips=replace(joint.flips, classes=answers[:, 0]))
+    other = replace(kept, answers=answers)
     assert sc.archive.verify(rewritten(archive, tmp_path / "b.json", other)).verdict == "refuted"
 
-    answers[0, 4] = 1 - answers[0, 4]
-    other = replace(joint, answers=answers)
-    with pytest.raises(ArchiveError, match="must be of the answers that are counted"):
+    answers = answers.copy()
+    answers[by_flips[0], 4] = together.labels[4]
+    other = replace(kept, answers=answers)
+    with pytest.raises(ArchiveError, match="must be of the votes"):
         sc.archive.verify(rewritten(archive, tmp_path / "c.json", other))
+
+
+def test_files_of_0_2_have_all_copies(files, tmp_path):
+    """They are read as if those on which all targets agree were not there."""
+    (old,) = (path for path in KEPT.glob("collective_nodes.json"))
+    archive = sc.archive.read(old)
+    (kept,) = archive.collective.votes.ballots
+    assert len(kept) < kept.n_copies == archive.votes.counts[0].sum()
+    assert (kept.answers != archive.votes.labels).any(axis=1).all()
+    sc.archive.write(tmp_path / "again.json", archive)
+    assert sc.archive.read(tmp_path / "again.json") == archive
+    side = "{}.collective.evidence.npz"
+    assert (tmp_path / side.format("again")).stat().st_size < old.with_name(side.format(old.stem)).stat().st_size
+    assert sc.archive.verify(tmp_path / "again.json").verdict == "proved"
 
 
 REFUSED = [

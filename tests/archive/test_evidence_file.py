@@ -29,7 +29,7 @@ import starcert as sc
 from starcert import archive as archives
 from starcert.archive import evidence_file, untrusted
 from starcert.archive.evidence_file import ARRAYS, HEAD, OWN_VOTES, pack, unpack
-from starcert.math.flips import FlipRecord
+from starcert.math.ballots import Ballots
 from starcert.methods.own_votes import OwnTally, RecordedVotes
 from starcert.sampling.draws import LANES
 from starcert.sampling.sampler import OWN_CHUNKS, own_chunk
@@ -483,9 +483,9 @@ def test_reading_takes_at_most_twice_the_arrays(tmp_path):
     votes, n_sites = 1_600, 2**16
     rng = np.random.default_rng(0)
     samples, ones = np.array([2 * votes]), np.ones(votes, dtype=np.int64)
-    counts = {"label": np.array(0), "n_sites": np.array(n_sites), "samples": samples, "against": np.array([votes])}
+    counts = {"labels": np.array([0]), "n_sites": np.array(n_sites), "samples": samples, "kept": np.array([votes])}
     bits = rng.integers(256, size=(votes, n_sites // 8), dtype=np.uint8)
-    record = FlipRecord.from_arrays(counts | {"classes": ones, "bits": bits})
+    record = Ballots.from_arrays(counts | {"answers": ones[:, None], "bits": bits})
     own = {
         (int(site),): [
             OwnTally(np.array([32, 32]), rng.integers(n_sites, size=(32, 1), dtype=np.int64)) for _ in range(20)
@@ -535,12 +535,12 @@ def test_evidence_is_of_the_votes_beside_it(tmp_path, capacity):
         archives.read(path)
 
 
-def _listed(graph: evidence_file.GraphEvidence) -> FlipRecord:
+def _listed(graph: evidence_file.GraphEvidence) -> Ballots:
     flips = graph.record.matrix(np.arange(graph.record.n_sites))
     arrays = graph.record.to_arrays()
     del arrays["bits"]
     starts = np.concatenate([[0], np.cumsum(flips.sum(axis=1))])
-    return FlipRecord.from_arrays(arrays | {"starts": starts, "positions": np.nonzero(flips)[1]})
+    return Ballots.from_arrays(arrays | {"starts": starts, "positions": np.nonzero(flips)[1]})
 
 
 def test_flips_as_positions_prove_the_same(tmp_path):

@@ -181,7 +181,10 @@ def test_kept_files_are_written_as_they_are(tmp_path, side):
     archives.write(path, archives.read(source))
     with zipfile.ZipFile(side) as mine, zipfile.ZipFile(tmp_path / side.name) as theirs:
         assert mine.namelist() == theirs.namelist()
-        assert all(mine.read(name) == theirs.read(name) for name in mine.namelist())
+        if ".collective." in side.name:  # those of 0.2 have the copies on which all targets agree, too
+            assert archives.read(path) == archives.read(source)
+        else:
+            assert all(mine.read(name) == theirs.read(name) for name in mine.namelist())
     old, new = (json.loads(each.read_text()) for each in (source, path))
     assert list(old) == list(new)
     assert old["graphs"] == new["graphs"]

@@ -17,7 +17,7 @@ BITS = np.array(list(product((0, 1), repeat=6)))
 WEIGHTS = 1 << np.arange(5, -1, -1)
 PAIRS = list(combinations(range(4), 2))
 NOISE = sc.Noise(all=sc.Flip(delete=0.3, add=0.1))
-TOGETHER = sc.Evidence(own_samples=0, collective=True)
+TOGETHER = sc.Evidence(own_samples=0)
 
 
 class Table(Classifier):
@@ -123,20 +123,22 @@ def test_too_few_votes_show_nothing(path):
     assert str(none).endswith("it is shown not even on the clean object.")
 
 
-def test_nothing_else_changes_where_votes_are_kept_together(path):
-    alone = certify(Busy(), [path], "deletions:1", evidence=sc.Evidence(own_samples=0))
+def test_copies_are_kept_once_for_all_targets(path):
     result = certify(Busy(), [path], "deletions:1")
-    assert alone.votes.joint == ()
-    np.testing.assert_array_equal(alone.votes.counts, result.votes.counts)
-    for mine, other in zip(alone.votes.records, result.votes.records, strict=True):
-        assert mine.agrees_with(other)
-    assert [one.verdict("deletions:1") for one in alone] == [one.verdict("deletions:1") for one in result]
-    (joint,) = result.votes.joint
-    counts = np.stack([(joint.answers == label).sum(axis=0) for label in range(2)], axis=1)
-    np.testing.assert_array_equal(counts, result.votes.counts)
+    (kept,) = result.votes.ballots
+    assert kept.labels == tuple(result.labels)
     for target, record in enumerate(result.votes.records):
-        lost = joint.answers[:, target] != record.label
-        np.testing.assert_array_equal(joint.flips.matrix(np.arange(12))[lost], record.matrix(joint.sites))
+        lost = kept.answers[:, target] != kept.labels[target]
+        assert lost.sum() == result.votes.counts[target].sum() - result.votes.counts[target][kept.labels[target]]
+        np.testing.assert_array_equal(kept.matrix(np.arange(36))[lost], record.matrix(np.arange(36)))
+        np.testing.assert_array_equal(kept.answers[lost][:, [target]], record.answers)
+
+
+def test_claims_need_no_option_nor_a_threat_before_the_votes(path):
+    asked = certify(Busy(), [path], "deletions:1").at_most_changed("deletions:1")
+    for result in (certify(Busy(), [path], None), certify(Busy(), [path], "flips:1")):
+        assert result.at_most_changed("deletions:1") == asked
+    assert asked.k < result.at_most_changed("flips:1").k <= 9
 
 
 @pytest.mark.parametrize("how", ["threads", "store", "batches", "decided"])
@@ -152,12 +154,12 @@ def test_however_votes_are_counted(path, how, tmp_path):
         results = [certify(Busy(), [path], "deletions:1", samples=2_500, **options) for _ in range(2)]
     for result in results:  # a store that has all votes counts them again
         claim = result.at_most_changed("deletions:1")
-        assert len(result.votes.joint[0]) == result.votes.counts[0].sum()
+        assert result.votes.ballots[0].n_copies == result.votes.counts[0].sum()
         if how == "decided":
             assert claim.certified
         else:
             assert claim == expected.at_most_changed("deletions:1")
-            np.testing.assert_array_equal(result.votes.joint[0].answers, expected.votes.joint[0].answers)
+            assert result.votes.ballots[0].agrees_with(expected.votes.ballots[0])
 
 
 def test_objects_with_one_target_each_are_attacked_each_by_itself():
@@ -175,13 +177,9 @@ def test_objects_with_one_target_each_are_attacked_each_by_itself():
     assert found == {1, 2, 3}
 
 
-def test_what_is_refused(path):
-    with pytest.raises(InvalidParameterError, match="'threat' is missing: collective evidence needs one"):
-        certify(Busy(), [path], None)
+def test_what_is_refused(path, monkeypatch):
     with pytest.raises(InvalidParameterError, match="'graphs' must be one, or have one target each"):
-        certify(Busy(), graphs(), "deletions:1")
-    with pytest.raises(InvalidParameterError, match="'samples' must be at most 22,369,621 for collective evidence"):
-        certify(Busy(), [path], "deletions:1", samples=30_000_000)
+        certify(Busy(), graphs(), "deletions:1", samples=64).at_most_changed("deletions:1")
     result = certify(Busy(), [path], "deletions:1", samples=64)
     with pytest.raises(InvalidParameterError, match="'threat' must be the one that was asked about, deletions:1"):
         result.at_most_changed("deletions:2")
@@ -189,6 +187,14 @@ def test_what_is_refused(path):
         result.at_most_changed("deletions:1", k=-1)
     with pytest.raises(InvalidParameterError, match="'alpha' must lie strictly between 0 and"):
         result.at_most_changed("deletions:1", alpha=0.7)
-    plain = certify(Busy(), [path], "deletions:1", samples=64, evidence=True)
-    with pytest.raises(InvalidParameterError, match="Certify with threat=… and evidence=Evidence"):
-        plain.at_most_changed("deletions:1")
+    for plain in (
+        certify(Busy(), [path], "deletions:1", samples=64, evidence=False),
+        sc.SmoothedClassifier(Busy(), NOISE, fallback=sc.Fallback([0] * 9, threshold=0.7)).certify(
+            [path], samples=64, seed=1, threat="deletions:1", evidence=True
+        ),
+    ):
+        with pytest.raises(InvalidParameterError, match="have evidence, and no fallback"):
+            plain.at_most_changed("deletions:1")
+    monkeypatch.setattr("starcert.claims.collective.MAX_FLIPS", 100)
+    with pytest.raises(InvalidParameterError, match="'threat' must change few sites: 12 changes of sites on"):
+        result.at_most_changed("deletions:1")

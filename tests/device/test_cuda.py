@@ -18,7 +18,7 @@ from starcert.sampling import attacked_view
 from starcert.sampling.draws import Method
 from starcert.sampling.streams import WordStream
 from starcert.voting.counting import tallies
-from starcert.voting.plans import Chunk, Job
+from starcert.voting.plans import Chunk, Job, Recorded
 
 pytest.importorskip("torch_geometric")
 
@@ -146,15 +146,15 @@ def test_recorded_flips_are_those_of_the_copies(n, noise, device):
     graph = chain(n)
     base = from_pyg(network("gcn", graph, noise, device), n_classes=2)
     job = job_of(base, graph, noise, 1024)
-    tally = next(tallies(job, [Chunk(0, "estimation", 0, 1000, against=0)]))
+    tally = next(tallies(job, [Chunk(0, "estimation", 0, 1000, Recorded((0,)))]))
     plain = next(tallies(job, [Chunk(0, "estimation", 0, 1000)]))
     copies = drawn(graph, noise, device, 1024)[:1000]
     against = np.asarray(base.classify(copies)) != 0
     assert tally.counts.tolist() == plain.counts.tolist() == [[int((~against).sum()), int(against.sum())]]
     assert 50 < against.sum() < 700
     flips = copies.values[against] != clean_bits(job.sites[0])
-    assert tally.records[0] is not None
-    np.testing.assert_array_equal(tally.records[0].matrix(np.arange(job.sites[0].n_sites)), flips)
+    assert tally.ballots is not None
+    np.testing.assert_array_equal(tally.ballots.matrix(np.arange(job.sites[0].n_sites)), flips)
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -223,7 +223,7 @@ def fallback() -> dict[str, object]:
     return found
 
 
-TOGETHER = sc.Evidence(own_samples=0, collective=True)
+TOGETHER = sc.Evidence(own_samples=0)
 COLLECTIVE = {
     "nodes": (Busy(), [WHEEL], "deletions:2", sc.Flip(delete=0.3, add=0.03)),
     "graphs": (FirstNode(), small_graphs(), "flips:1", sc.Flip(delete=0.3, add=0.1)),
@@ -242,7 +242,7 @@ def collective() -> dict[str, object]:
     found = {}
     for kind in COLLECTIVE:
         result = collective_result(kind)
-        smallest = result.at_most_changed(result.collective.questions[0].asked.threat)
+        smallest = result.at_most_changed(COLLECTIVE[kind][2])
         asked = [(smallest.threat, k, alpha) for k in (None, smallest.k - 1, smallest.k + 1) for alpha in (None, 1e-4)]
         if kind == "nodes":
             asked.append(("deletions:1", None, None))

@@ -11,10 +11,10 @@ from evidence_worlds import ValuedWorld, adding, deleting
 import starcert as sc
 from starcert.math import collective
 from starcert.math.attacked_sites import AttackAxis, describe_attack
+from starcert.math.ballots import Ballots
 from starcert.math.bets import FRACTIONS
 from starcert.math.collective import JointEvidence, changed_at_most
-from starcert.math.flips import FlipRecord, ShownFlips
-from starcert.math.joint import JointVotes
+from starcert.math.flips import ShownFlips
 from starcert.math.listed import group_attacks
 
 SITES = np.array([2, 3, 5, 8, 9])
@@ -26,10 +26,10 @@ ATTACKS = [
 ]
 
 
-def joint_votes(flips, answers):
+def ballots(flips, answers, labels):
     packed = np.packbits(flips, axis=1, bitorder="little")
-    record = FlipRecord.of_chunk(0, flips.shape[1], len(flips), answers[:, 0], [packed])
-    return JointVotes.of_chunk(SITES, record, answers)
+    every = Ballots.of_chunk(None, flips.shape[1], len(flips), answers, [packed])
+    return every.at(SITES).disagreeing_with(labels)
 
 
 def plain_capital(ratio, theta, answers, label, n_classes):
@@ -50,7 +50,7 @@ def test_capitals_are_those_of_the_votes_one_by_one(n_classes):
         rng.choice(n_classes, (150, 5), p=[0.8, *[0.2 / (n_classes - 1)] * (n_classes - 1)]),
     )
     labels = np.array([0, 0, 0, 1, 0])
-    evidence = JointEvidence(joint_votes(flips, answers), AXES, labels, n_classes)
+    evidence = JointEvidence(ballots(flips, answers, labels.tolist()), AXES, n_classes)
     looked = 0
     for blocks in ATTACKS:
         for group in group_attacks(AXES, blocks):
@@ -80,9 +80,9 @@ def test_capitals_of_typed_sites_are_those_of_the_votes_one_by_one():
     drawn = world.vectors[rng.choice(len(world.vectors), size=200, p=world.masses())]
     flipped, answers = drawn != world.clean, rng.choice(3, (200, 2), p=[0.7, 0.2, 0.1])
     shown = ShownFlips(np.packbits(flipped, axis=1, bitorder="little"), drawn[flipped])
-    joint = JointVotes.of_chunk(np.arange(3), FlipRecord.of_chunk(0, 3, 200, answers[:, 0], [shown]), answers)
+    kept = Ballots.of_chunk(None, 3, 200, answers, [shown]).disagreeing_with([0, 0])
     axes = world.axes
-    evidence = JointEvidence(joint, axes, np.zeros(2, np.int64), 3)
+    evidence = JointEvidence(kept, axes, 3)
     (group,) = group_attacks(axes, [axes[0].attacked(range(6))[:, None]])
     (found,) = evidence.capitals(group, inf)
     for row, capitals in enumerate(found):
@@ -97,7 +97,7 @@ def test_capitals_of_typed_sites_are_those_of_the_votes_one_by_one():
 def test_blocks_and_capitals_that_are_enough_change_no_k(monkeypatch):
     rng = np.random.default_rng(3)
     flips, answers = rng.random((400, 11)) < 0.4, rng.choice(3, (400, 6), p=[0.66, 0.2, 0.14])
-    evidence = JointEvidence(joint_votes(flips, answers), AXES, np.zeros(6, np.int64), 3)
+    evidence = JointEvidence(ballots(flips, answers, [0] * 6), AXES, 3)
     groups = [group for blocks in ATTACKS for group in group_attacks(AXES, blocks)]
     delta = Fraction(1, 10)
     whole = [changed_at_most(next(evidence.capitals(group, inf)), delta).tolist() for group in groups]

@@ -131,7 +131,7 @@ def test_votes_do_not_depend_on_stores_workers_or_batches(tmp_path, monkeypatch)
         assert np.array_equal(other.votes.counts, plain.votes.counts)
         assert [one.interval("flips:2").ends for one in other] == [one.interval("flips:2").ends for one in plain]
     with VoteStore.read(tmp_path / "votes.db") as store:
-        assert all(len(record) == record.samples.sum() for record in store.flips(0).values())
+        assert all(len(record) == record.samples.sum() for record in store.ballots(0).values())
     with pytest.raises(InvalidParameterError, match="'samples' must be 3000 for this store"):
         SMOOTHED.certify([RING, STAR], samples=4_000, seed=1, voting=stored)
 

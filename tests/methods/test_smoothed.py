@@ -102,8 +102,6 @@ def test_alpha_is_whole_where_no_object_has_evidence(tmp_path):
     assert (asked[0].certified_size, asked[0].verdict("deletions:1")) == (1, "certified")
     sc.archive.write(tmp_path / "certificates.json", sc.archive.Archive.from_result(asked))
     assert sc.archive.verify(tmp_path / "certificates.json").verdict == "proved"
-    with pytest.raises(InvalidParameterError, match="'collective' needs other objects"):
-        smoothed.certify(graphs, evidence=sc.Evidence(collective=True), **how)
 
 
 def test_what_a_certificate_says_is_what_enumeration_finds():

@@ -9,8 +9,9 @@ from target_worlds import WANTED, Busy, FirstNode, Some, graphs, named_star, nod
 
 import starcert as sc
 from starcert.archive import Archive
+from starcert.claims import question as questions
 from starcert.claims.certificate import Verdict
-from starcert.methods import evidence, questions
+from starcert.methods import evidence
 from starcert.system.errors import ClassifierError, InvalidParameterError, StoreError, StoreSettingsError
 from starcert.voting import vote_loop
 from starcert.voting.store import VoteStore
@@ -71,7 +72,7 @@ def test_a_store_keeps_them_and_continues(tmp_path):
         np.testing.assert_array_equal(store.counts("estimation"), votes.counts)
         assert [chunk[:2] for chunk in store.tallies(2, "estimation")] == [(0, 1024), (1, 976)]
         with pytest.raises(InvalidParameterError, match="'target' must be a whole number from 0 to 2"):
-            store.flips(1, target=3)
+            store.attack_chunks(1, [3], target=3)
 
 
 def test_a_store_serves_no_other_number_of_targets(tmp_path):
@@ -248,7 +249,7 @@ class TestCleanAnswersWithoutFlips:
 
     @pytest.fixture
     def by_numbers(self, monkeypatch):
-        monkeypatch.setattr(vote_loop, "MAX_FLIP_BYTES", 4_000)
+        monkeypatch.setattr(vote_loop, "MAX_FLIP_BYTES", 2_000)
 
     @pytest.mark.parametrize("options", [{}, {"family": "all"}, {"voting": sc.Voting(plan="decided")}])
     def test_fewer_abstain_and_the_file_proves_it(self, by_numbers, tmp_path, options):
@@ -268,7 +269,7 @@ class TestCleanAnswersWithoutFlips:
 
     def test_as_few_abstain_as_where_flips_are_known(self, monkeypatch):
         known = self.certified()
-        monkeypatch.setattr(vote_loop, "MAX_FLIP_BYTES", 4_000)
+        monkeypatch.setattr(vote_loop, "MAX_FLIP_BYTES", 2_000)
         assert self.certified().abstained.tolist() == known.abstained.tolist()
 
     def test_a_clean_answer_that_votes_do_not_show_is_not_proved(self, by_numbers, tmp_path, monkeypatch):
@@ -276,3 +277,31 @@ class TestCleanAnswersWithoutFlips:
         monkeypatch.setattr(evidence, "_clean_verdict", lambda *_: Verdict("certified", "always"))
         sc.archive.write(tmp_path / "c.json", Archive.from_result(self.certified()))
         assert sc.archive.verify(tmp_path / "c.json", progress=False).verdict == "refuted"
+
+
+def test_flips_are_kept_where_listed_attacks_change_something(monkeypatch, tmp_path):
+    """Where those of all sites would take too much: nothing that is asked depends on the others."""
+    edges = [(i, j) for i in range(12) for j in range(i) if (i * j) % 7 == 3]
+    smoothed = sc.SmoothedClassifier(Degree(), sc.Noise(all=sc.Flip(delete=0.2, add=0.01)))
+
+    def certified(store=None):
+        how = {"samples": 2_000, "seed": 1, "threat": "deletions:1", "voting": sc.Voting(store=store)}
+        return smoothed.certify([sc.Graph(12, edges)], evidence=sc.Evidence(own_samples=8_000), **how)
+
+    known = certified(tmp_path / "votes.db")
+    monkeypatch.setattr(vote_loop, "MAX_FLIP_BYTES", 30_000)
+    for store in (None, tmp_path / "votes.db", tmp_path / "votes.db"):
+        result = certified(store)
+        (kept,) = result.votes.ballots
+        assert len(kept.sites) == len(edges) < kept.n_sites == 66
+        kinds = [one.verdict("deletions:1") for one in result]
+        assert kinds == [one.verdict("deletions:1") for one in known]
+        assert {"certified", "broken"} <= set(kinds)
+        assert any("by weighing" in one.verdicts.sizes[1].why for one in result if 1 in one.verdicts.sizes)
+        assert result.at_most_changed("deletions:1") == known.at_most_changed("deletions:1")
+    file = tmp_path / "certificates.json"
+    sc.archive.write(file, Archive.from_result(result, claims=[result.at_most_changed("deletions:1")]))
+    assert sc.archive.verify(file, progress=False).verdict == "proved"
+    again = sc.archive.read(file)
+    assert all(each.record.agrees_with(mine) for each, mine in zip(again.evidence, result.votes.records, strict=True))
+    assert [one.verdict("deletions:1") for one in again.certificates] == kinds

@@ -10,7 +10,7 @@ from device_worlds import DEVICES, clean_bits, torch
 from scipy.stats import chi2
 
 import starcert as sc
-from starcert.math.flips import FlipRecord
+from starcert.math.ballots import Ballots
 from starcert.objects.binding import sampled_laws
 from starcert.sampling.batch import flips_of
 from starcert.sampling.draws import FlippedDraw, Method
@@ -237,7 +237,7 @@ def test_all_views_are_those_of_the_same_values_here(name, place):
             np.testing.assert_array_equal(one.node_values_on(node_data, CPU), other.node_values(node_data))
     chosen = np.array([3, 17, 150])
     mine, theirs = (
-        FlipRecord.of_chunk(0, sites.n_sites, 200, np.ones(3, dtype=int), [flips_of(each, chosen)])
+        Ballots.of_chunk([0], sites.n_sites, 200, np.ones((3, 1), dtype=int), [flips_of(each, chosen)])
         for each in (batch, here)
     )
     assert mine.shown is not None

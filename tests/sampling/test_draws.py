@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.math.flips import FlipRecord, ListedFlips
+from starcert.math.ballots import Ballots
+from starcert.math.flips import ListedFlips
 from starcert.sampling.batch import NoisyGraphs, flips_of
 from starcert.sampling.draws import FlippedDraw, Method
 from starcert.sampling.sampler import sampler, site_sampler
@@ -83,7 +84,7 @@ def test_flips_of_values_come_with_what_they_show():
     flipped = values[copies] != clean
     np.testing.assert_array_equal(unpacked(flips.places, 11), flipped)
     np.testing.assert_array_equal(flips.shown, values[copies][flipped])
-    record = FlipRecord.of_chunk(0, 11, 30, np.ones(4, dtype=int), [flips])
+    record = Ballots.of_chunk([0], 11, 30, np.ones((4, 1), dtype=int), [flips])
     np.testing.assert_array_equal(record.values(range(11)), np.where(flipped, values[copies].astype(int), -1))
 
 

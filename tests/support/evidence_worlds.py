@@ -8,7 +8,8 @@ from itertools import combinations, product
 import numpy as np
 
 from starcert.math.attacked_sites import NO_AXIS, AttackAxis, SiteLaw, sites_by_pool
-from starcert.math.flips import FlipRecord, ShownFlips
+from starcert.math.ballots import Ballots
+from starcert.math.flips import ShownFlips
 from starcert.methods.own_votes import AttackVotes, OwnTally
 from starcert.objects.noise import attack_axes_of_values
 from starcert.sampling.sampler import own_chunk
@@ -19,19 +20,28 @@ class Votes:
     """Votes as `FlipEvidence` asks for them, kept in the plainest way there is."""
 
     samples: np.ndarray
-    against: np.ndarray
+    kept: np.ndarray
     flips: np.ndarray
     complete: bool = True
 
+    sites = None
+
+    def __len__(self):
+        return len(self.flips)
+
     @property
-    def classes(self):
+    def n_copies(self):
+        return int(self.samples.sum())
+
+    @property
+    def answers(self):
         """What votes against the class are for: there is one other."""
-        return np.ones(len(self.flips), dtype=np.int64)
+        return np.ones((len(self.flips), 1), dtype=np.int64)
 
     def first(self, chunks):
         """The votes of the first chunks."""
-        against = self.against[:chunks]
-        return Votes(self.samples[:chunks], against, self.flips[: against.sum()], self.complete)
+        kept = self.kept[:chunks]
+        return Votes(self.samples[:chunks], kept, self.flips[: kept.sum()], self.complete)
 
     def matrix(self, sites):
         return self.flips[:, sites]
@@ -241,8 +251,8 @@ class ValuedWorld:
             given = np.packbits(flips, axis=1, bitorder="little")
             if max(self.alphabets) > 2:
                 given = ShownFlips(given, self.vectors[lost][flips])
-            parts.append(FlipRecord.of_chunk(0, len(self.clean), len(some), np.ones(len(lost), dtype=int), [given]))
-        return FlipRecord.joined(parts)
+            parts.append(Ballots.of_chunk([0], len(self.clean), len(some), np.ones((len(lost), 1), dtype=int), [given]))
+        return Ballots.joined(parts)
 
 
 class OwnValuedVotes(AttackVotes):

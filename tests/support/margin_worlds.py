@@ -4,7 +4,8 @@ import numpy as np
 from evidence_worlds import ValuedWorld
 
 from starcert.math.attacked_sites import sites_by_pool
-from starcert.math.flips import FlipRecord, ShownFlips
+from starcert.math.ballots import Ballots
+from starcert.math.flips import ShownFlips
 from starcert.methods.own_votes import AttackVotes, OwnTally
 from starcert.sampling.sampler import own_chunk
 
@@ -51,8 +52,8 @@ class ClassWorld(ValuedWorld):
             packed = np.packbits(flips, axis=1, bitorder="little")
             if max(self.alphabets) > 2:
                 packed = ShownFlips(packed, self.vectors[lost][flips])
-            parts.append(FlipRecord.of_chunk(0, len(self.clean), len(some), given[given > 0], [packed]))
-        return FlipRecord.joined(parts)
+            parts.append(Ballots.of_chunk([0], len(self.clean), len(some), given[given > 0][:, None], [packed]))
+        return Ballots.joined(parts)
 
 
 class OwnClassVotes(AttackVotes):

@@ -9,7 +9,7 @@ from contextlib import closing
 
 import numpy as np
 
-from starcert.math.flips import FlipRecord
+from starcert.math.ballots import Ballots
 from starcert.voting import PURPOSES
 from starcert.voting.store import GraphRecord, VoteSettings, VoteStore
 
@@ -52,7 +52,7 @@ def flips_of(graph, chunk, label=0):
     classes = classes[classes != label]
     rng = np.random.default_rng([graph, chunk, label])
     flips = rng.random((len(classes), SITES)) < (0.01 if chunk % 2 else 0.5)
-    return FlipRecord.of_chunk(label, SITES, 1000, classes, [np.packbits(flips, axis=1, bitorder="little")])
+    return Ballots.of_chunk([label], SITES, 1000, classes[:, None], [np.packbits(flips, axis=1, bitorder="little")])
 
 
 def fill_evidence(store, chunks):
@@ -62,7 +62,7 @@ def fill_evidence(store, chunks):
             record = flips_of(graph, chunk)
             record = record.by_numbers(AXES) if graph == len(store.graphs) - 1 else record
             votes = votes_of(graph, "estimation", chunk)
-            store.add(graph, "estimation", chunk, votes, samples=1000, records=[record])
+            store.add(graph, "estimation", chunk, votes, samples=1000, ballots=record)
             for positions in ATTACKS:
                 store.add_attack(graph, positions, chunk, votes[::-1])
 
@@ -76,7 +76,7 @@ def everything(store):
     places = [(graph, purpose) for graph in range(len(store.graphs)) for purpose in PURPOSES]
     votes = [[(c, n, v.tolist()) for c, n, v in store.tallies(*place)] for place in places]
     for graph in range(len(store.graphs)):
-        for chunk, record in store.flips(graph).items():
+        for chunk, record in store.ballots(graph).items():
             votes.append([chunk, {name: array.tolist() for name, array in record.to_arrays().items()}])
         chunks = [store.attack_chunks(graph, attack) for attack in ATTACKS]
         votes += [[(c, v.tolist(), k.tolist()) for c, v, k in each] for each in chunks]

@@ -5,9 +5,9 @@ from itertools import combinations, product
 import numpy as np
 from evidence_worlds import ValuedWorld, World
 
+from starcert.math.ballots import Ballots
 from starcert.math.bets import FRACTIONS
-from starcert.math.flips import FlipRecord, ShownFlips
-from starcert.math.joint import JointVotes
+from starcert.math.flips import ShownFlips
 from starcert.math.listed import LevelAttacks
 from starcert.math.values import ValueEvidence
 
@@ -42,21 +42,19 @@ class ValueWorld:
         return np.array([masses @ values for level in levels for masses in self.masses(level)])
 
     def votes(self, rng, number):
-        return self.joint(rng.choice(len(self.copies), size=number, p=self.clean))
+        return self.ballots(rng.choice(len(self.copies), size=number, p=self.clean))
 
-    def joint(self, drawn):
-        """Joint votes of these copies, in one chunk."""
+    def ballots(self, drawn):
+        """The ballots of these copies, in one chunk."""
         clean = np.array(self.world.clean) if self.valued else 0
         flips = self.copies[drawn] != clean
         given = np.packbits(flips, axis=1, bitorder="little")
         if self.valued and max(self.world.alphabets) > 2:
             given = ShownFlips(given, self.copies[drawn][flips])
-        sites = np.arange(flips.shape[1])
-        record = FlipRecord.of_chunk(2**16 - 1, len(sites), len(drawn), self.steps[drawn], [given])
-        return JointVotes.of_chunk(sites, record, self.steps[drawn][:, None])
+        return Ballots.of_chunk(None, flips.shape[1], len(drawn), self.steps[drawn][:, None], [given])
 
     def evidence(self, drawn):
-        return ValueEvidence(self.joint(drawn), self.axes)
+        return ValueEvidence(self.ballots(drawn), self.axes)
 
     def capital(self, drawn, attack_masses, theta, tops, levels_of_ratio):
         """The capital against a mean of θ or more at one attacked object, one vote at a time, in floats."""

@@ -15,10 +15,9 @@ from evidence_worlds import adding, deleting, symmetric
 from scipy.optimize import linprog
 
 from starcert.math.attacked_sites import AttackAxis
+from starcert.math.ballots import Ballots
 from starcert.math.collective import JointEvidence, changed_at_most
 from starcert.math.copies import RecordedCopies
-from starcert.math.flips import FlipRecord
-from starcert.math.joint import JointVotes
 from starcert.math.listed import group_attacks
 
 ALPHA = 0.2
@@ -155,9 +154,9 @@ class Edge:
         return self.patterns[drawn], np.where(u < rival, 1, np.where(u < rival + third, 2, 0))
 
     def capitals(self, flips, answers, n_classes):
-        copies = FlipRecord.of_chunk(0, 3, len(flips), answers[:, 0], [np.packbits(flips, axis=1, bitorder="little")])
-        joint = JointVotes.of_chunk(np.arange(3), copies, answers)
-        evidence = JointEvidence(joint, self.axes, np.zeros(answers.shape[1], np.int64), n_classes)
+        bits = np.packbits(flips, axis=1, bitorder="little")
+        every = Ballots.of_chunk(None, 3, len(flips), answers, [bits])
+        evidence = JointEvidence(every.disagreeing_with([0] * answers.shape[1]), self.axes, n_classes)
         (group,) = group_attacks(self.axes, [np.array([[0]])])
         return next(evidence.capitals(group, math.inf))
 

@@ -273,7 +273,7 @@ def test_totals_of_collective_claims(tmp_path):
     for number in range(16):
         tables = np.array([rng.choice(3, size=8, p=rng.dirichlet([0.4] * 3)) for _ in range(3)])
         true, x = np.array([truth(NOISES["sparse"], each) for each in tables]), number % 8
-        how = {"samples": 400, "seed": number, "alpha": ALPHA, "evidence": sc.Evidence(0, collective=True)}
+        how = {"samples": 400, "seed": number, "alpha": ALPHA, "evidence": sc.Evidence(0)}
         found = sc.SmoothedClassifier(Tables(tables), NOISES["sparse"]).certify([GRAPHS[x]], threat="flips:2", **how)
         claims = [found.at_most_changed(f"flips:{most}") for most in (1, 2)]
         changed = (true != found.labels[:, None]).sum(axis=0)

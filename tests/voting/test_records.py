@@ -11,14 +11,14 @@ from asking import how_to
 
 import starcert as sc
 from starcert.classifiers import Classifier
-from starcert.math.flips import FlipRecord
+from starcert.math.ballots import Ballots
 from starcert.objects.binding import first_axis_of_sites
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 from starcert.system.errors import ClassifierError, InvalidParameterError, StarcertWarning, StoreError
 from starcert.voting import counting, vote_loop
 from starcert.voting.counting import tallies
-from starcert.voting.plans import Chunk, FixedPlan, Job, Plan, Wanted
+from starcert.voting.plans import Chunk, FixedPlan, Job, Plan, Recorded, Wanted
 from starcert.voting.store import VoteStore
 
 SIZE = 128
@@ -72,17 +72,17 @@ def test_records_are_what_is_seen_copy_by_copy(name):
         record = votes.records[row]
         label = int(votes.selection[row].argmax())
         flips, classes, against = seen_one_by_one(graph, LAWS[name], SAMPLES, label)
-        assert (record.label, record.n_sites) == (label, 30)
+        assert (record.labels, record.n_sites) == ((label,), 30)
         assert record.samples.tolist() == [SIZE] * 7 + [SAMPLES - 7 * SIZE]
-        assert record.against.tolist() == against
-        assert record.classes.tolist() == classes
+        assert record.kept.tolist() == against
+        assert record.answers[:, 0].tolist() == classes
         np.testing.assert_array_equal(record.matrix(range(30)), flips)
         assert len(record) == SAMPLES - votes.counts[row, label]
 
 
 def test_the_reference_is_not_trivial():
     assert [len(record) > 20 for record in reference().records] == [True, False, True]
-    assert {record.label for record in reference().records} == {0, 1}
+    assert {record.labels for record in reference().records} == {(0,), (1,)}
     assert sum(map(len, reference("few flips").records)) > 0
 
 
@@ -122,7 +122,7 @@ class UntilFlips(Plan):
 
     def wanted(self, so_far):
         n = so_far.n_estimation
-        (record,) = so_far.records
+        record = so_far.ballots
         assert (record is None) == (n == 0)
         self.looks.append((so_far.object, n, record))
         enough = record is not None and record.n_flips > 600
@@ -153,7 +153,7 @@ class Late(Plan):
 
 @pytest.mark.parametrize("plan", [Late(), FixedPlan(Wanted(0, SIZE))])
 def test_the_class_is_chosen_before_anything_is_recorded(plan):
-    with pytest.raises(InvalidParameterError, match="all selection votes before the first estimation vote"):
+    with pytest.raises(InvalidParameterError, match="all selection votes come before the first estimation vote"):
         vote(samples=plan)
 
 
@@ -175,15 +175,15 @@ def test_positions_are_recorded_where_flips_are_few(batch_size):
     graph, sites, noise = large()
     odd = sc.classifiers.from_callable(lambda batch: batch.degrees().sum(axis=1) // 2 % 3, on="batch", n_classes=3)
     job = Job(odd, sc.Problem(noise, (sites,)), 7, SIZE, batch_size)
-    record = next(tallies(job, [Chunk(0, "estimation", 3, 100, 1)])).records[0]
+    record = next(tallies(job, [Chunk(0, "estimation", 3, 100, Recorded((1,)))])).ballots
     clean = np.zeros(sites.n_sites, dtype=np.uint8)
     clean[sites.nonzero[0]] = 1
     batch = sampler(sites, noise).draw(WordStream.of_chunk(7, graph.key, "estimation", 3), SIZE)[:100]
     answers = odd.classify(batch)
     assert record.bits is None
     np.testing.assert_array_equal(record.matrix(range(sites.n_sites)), (batch.values ^ clean)[answers != 1])
-    assert record.classes.tolist() == answers[answers != 1].tolist()
-    assert set(record.classes.tolist()) == {0, 2}
+    assert record.answers[:, 0].tolist() == answers[answers != 1].tolist()
+    assert set(record.answers[:, 0].tolist()) == {0, 2}
 
 
 class Busy(Classifier):
@@ -234,7 +234,7 @@ def test_a_store_keeps_the_flips_of_several_targets(tmp_path):
     votes = vote_nodes(graphs=2, store=file)
     assert same(votes, whole)
     with VoteStore.read(file) as store:
-        assert len(store.flips(1, 11)) == 5
+        assert len(store.ballots(1)) == 5
 
     class Silent(Busy):
         asked = worlds.Calls()
@@ -249,7 +249,7 @@ def test_a_store_keeps_the_flips_of_several_targets(tmp_path):
     assert sum(silent.asked) < 600
 
 
-@pytest.mark.parametrize(("most", "kept"), [(2**28, 12), (4_000, 7), (100, 1), (10, 0)])
+@pytest.mark.parametrize(("most", "kept"), [(2**28, 12), (4_000, 5), (100, 1), (10, 0)])
 def test_flips_of_many_targets_are_numbers_or_none_where_they_take_too_much(monkeypatch, most, kept):
     whole = vote_nodes()
     axes = first_axis_of_sites(worlds.PARTITION.sites(worlds.graphs(1)[0]), worlds.NOISE)
@@ -280,7 +280,7 @@ def test_a_record_that_grows_too_large_keeps_numbers_by_axis(monkeypatch, module
     for graph, small, full in zip(worlds.graphs(), bounded, whole, strict=True):
         axes = first_axis_of_sites(worlds.PARTITION.sites(graph), noise)
         np.testing.assert_array_equal(small.numbers(axes, 3), full.numbers(axes, 3))
-        assert small.against.tolist() == full.against.tolist()
+        assert small.kept.tolist() == full.kept.tolist()
         assert small.flip_bytes == full.flip_bytes
         if constant == "MAX_FLIP_BYTES":
             assert small.complete == (full.flip_bytes <= most)
@@ -298,7 +298,7 @@ def test_axes_of_sites_are_those_of_the_noise():
     sites = worlds.PARTITION.sites(worlds.graphs(1)[0])
     counted = np.bincount(first_axis_of_sites(sites, noise), minlength=3)
     assert counted.tolist() == list(sites.capacity(noise))
-    assert isinstance(reference().records[0], FlipRecord)
+    assert isinstance(reference().records[0], Ballots)
 
 
 @pytest.mark.parametrize("asked", [3, 10, 20])
@@ -316,9 +316,9 @@ def test_records_do_not_depend_on_interruptions(tmp_path, asked):
         vote(base=failing, store=file)
     assert same(vote(store=file), reference())
     with VoteStore.read(file) as store:
-        kept = [store.flips(graph) for graph in range(3)]
+        kept = [store.ballots(graph) for graph in range(3)]
     for record, chunks in zip(reference().records, kept, strict=True):
-        assert FlipRecord.joined([chunks[number] for number in sorted(chunks)]).agrees_with(record)
+        assert Ballots.joined([chunks[number] for number in sorted(chunks)]).agrees_with(record)
 
 
 def counted(calls):
@@ -372,7 +372,7 @@ def test_a_class_that_changes_with_the_selection_votes_is_recorded_anew(tmp_path
     assert len(labels) == 2
     for label, select in labels.items():
         votes = vote(base=coin, n=1, selection_samples=select, store=file)
-        assert votes.records[0].label == label
+        assert votes.records[0].labels == (label,)
         assert same(votes, vote(base=coin, n=1, selection_samples=select))
 
 

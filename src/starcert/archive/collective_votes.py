@@ -23,8 +23,8 @@ from starcert.archive.threat_texts import question_from_json, threat_from_json, 
 from starcert.archive.untrusted import Field, MalformedError
 from starcert.claims.collective import Collective, CollectiveClaim, JointQuestion
 from starcert.math.attacked_sites import AttackAxis
+from starcert.math.ballots import Ballots
 from starcert.math.confidence import Votes, check_alpha
-from starcert.math.joint import JointVotes
 from starcert.objects.noise import Noise
 from starcert.system.errors import InvalidParameterError
 
@@ -54,49 +54,46 @@ class KeptClaims:
 
     @classmethod
     def of(cls, votes: Collective | None, claims: Sequence[CollectiveClaim] | None) -> KeptClaims | None:
-        """What an archive keeps: the claims that were made, or the one about the whole threat that was asked about.
+        """What an archive keeps: the claims that were made; by default those about the whole threat of a file.
 
-        None without votes of all targets together, or if it is not known of any where flips fell.
+        None without claims, or if it is not known of any object where flips fell.
         """
-        if votes is None or not any(votes.joint):
-            if claims:
-                raise InvalidParameterError("claims", "needs votes of all targets together.")
+        if claims is None and votes is not None and votes.questions is not None:
+            claims = [votes.at_most_changed(votes.asked[0].asked.threat, None, None)]
+        if not claims:
             return None
-        selection = votes.votes.selection
-        if selection is None or not np.array_equal(selection.argmax(axis=1), votes.labels):
+        made = None if votes is None else votes.about(max((each.threat for each in claims), key=lambda one: one.most))
+        if made is None or all(each is None for each in made.ballots):
+            raise InvalidParameterError("claims", "needs evidence that says which sites flipped.")
+        selection = made.votes.selection
+        if selection is None or not np.array_equal(selection.argmax(axis=1), made.labels):
             must = "be about the classes that selection votes chose"
-            raise InvalidParameterError("certificates", must, votes.labels, "Keep claims of votes with a selection.")
-        if claims is None:
-            claims = [votes.at_most_changed(votes.questions[0].asked.threat, None, None)]
+            raise InvalidParameterError("certificates", must, made.labels, "Keep claims of votes with a selection.")
         for each in claims:
-            if not each.certified or each != votes.claim(each.threat, each.k, each.size, each.alpha):
+            if not each.certified or each != made.claim(each.threat, each.k, each.size, each.alpha):
                 hint = "Keep what at_most_changed of these certificates returned, for a threat that it is shown for."
                 raise InvalidParameterError("claims", "be shown by the votes for the whole threat", str(each), hint)
-        return cls(votes, tuple(claims))
+        return cls(made, tuple(claims))
 
     @cached_property
     def checkers(self) -> list[TargetsChecker | None]:
         """What proves the claims, for each object; None where no flips are known."""
-        votes = self.votes
-        n_classes = votes.votes.counts.shape[1]
+        votes, n_classes = self.votes, self.votes.votes.counts.shape[1]
         return [
-            None
-            if joint is None
-            else TargetsChecker(joint, each.axes, votes.labels[votes.votes.objects == number], n_classes)
-            for number, (each, joint) in enumerate(zip(votes.questions, votes.joint, strict=True))
+            None if ballots is None else TargetsChecker(ballots, each.axes, n_classes)
+            for each, ballots in zip(votes.asked, votes.ballots, strict=True)
         ]
 
     def evidence(self, noise: Noise) -> list[GraphEvidence | None]:
         """What the side file keeps about each object; None where no flips are known."""
-        votes = self.votes
         return [
-            None if joint is None else joint_evidence(joint, each.axes, each.asked.attacks, noise)
-            for each, joint in zip(votes.questions, votes.joint, strict=True)
+            None if ballots is None else joint_evidence(ballots, each.sites, each.axes, each.asked.attacks, noise)
+            for each, ballots in zip(self.votes.asked, self.votes.ballots, strict=True)
         ]
 
     def to_json(self, side: Mapping[str, object]) -> dict[str, object]:
         """The entry of an archive, with that about the side file."""
-        asked = [each.asked for each in self.votes.questions]
+        asked = [each.asked for each in self.votes.asked]
         return {
             "says": SAYS,
             "threat": threat_to_json(asked[0].threat),
@@ -156,16 +153,15 @@ def read_collective(
     )
     if side is None:
         return None
-    questions, joint = list[JointQuestion](), list[JointVotes | None]()
+    questions, ballots, labels = list[JointQuestion](), list[Ballots | None](), selection.argmax(axis=1)
     for number, (found, each) in enumerate(zip(side, asked, strict=True)):
-        own, axes = None, tuple[AttackAxis, ...]()
+        own, axes, rows = None, tuple[AttackAxis, ...](), votes.objects == number
         if found is not None:
-            own, axes = joint_votes(found, noise, votes.counts[votes.objects == number], each, f"graph {number}")
+            own, axes = joint_votes(found, noise, votes.counts[rows], labels[rows], each, f"graph {number}")
         attacks = () if found is None else found.attacks or ()
-        sites = np.empty(0, np.int64) if own is None else own.sites
-        questions.append(JointQuestion(replace(each, attacks=attacks), sites, axes, anchored[firsts[number]]))
-        joint.append(own)
-    together = Collective(questions, replace(votes, joint=joint), selection.argmax(axis=1), alpha)
+        questions.append(JointQuestion(replace(each, attacks=attacks), axes, anchored[firsts[number]]))
+        ballots.append(own)
+    together = Collective(replace(votes, ballots=ballots), labels, alpha, questions)
     return KeptClaims(together, tuple(_claim_from_json(each, together) for each in inside["claims"].items()))
 
 

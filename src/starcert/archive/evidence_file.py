@@ -23,9 +23,9 @@ from numpy.lib import format as npy
 from starcert.archive.listed_attacks import LISTED, attack_parts, take_attacks
 from starcert.archive.untrusted import MAX_UNPACKED, MalformedError, PackedArrays
 from starcert.math.attacked_sites import MAX_EVIDENCE_SITES, NO_AXIS, AttackAxis, describe_attack, sites_by_pool
-from starcert.math.flips import FlipRecord
-from starcert.math.joint import NO_CLASS, OwnTally
-from starcert.math.listed import AttackList
+from starcert.math.ballots import Ballots, OwnTally
+from starcert.math.flips import as_positions
+from starcert.math.listed import AttackList, changed_sites
 from starcert.objects.laws import axis_moves
 from starcert.objects.noise import Noise, attack_axes_of_values, first_axis_of_axes
 from starcert.system.errors import InvalidParameterError
@@ -40,8 +40,8 @@ ARRAYS = {
     "samples": "<i8",  # votes in each chunk
     "against": "<i8",  # of these, votes against the class
     "classes": "<u2",  # what each vote against the class was for
-    "bits": "|u1",  # flips, form 0: a bit for every site, as `FlipRecord` keeps them
-    "lengths": "<i8",  # form 1: how many sites flipped in each vote
+    "bits": "|u1",  # flips, form 0: a bit for every site, as `Ballots` keeps them
+    "lengths": "<i8",  # forms 1 and 3: how many sites flipped in each vote; in 3, of those that listed attacks change
     "positions": "<u4",  # and which
     "by_axis": "<u4",  # form 2: how many sites of each axis flipped in each vote
     "own_sizes": "<i8",  # how many sites each attack with votes of its own has
@@ -52,16 +52,20 @@ ARRAYS = {
 }
 VALUED = {
     "values": "|u1",  # the clean value of every site
-    "shown": "|u1",  # forms 0 and 1: the value that each flip shows
+    "shown": "|u1",  # forms 0, 1 and 3: the value that each flip shows
 }
 """Further arrays of a file with graphs whose sites have more than two values. Files of other graphs have none."""
 
-JOINT = {"answers": "<u2"}  # of each vote what all targets but the first answered
-"""A further array of a file with all votes, whatever they are for, where the targets of a graph share their flips."""
+JOINT = {"answers": "<u2"}  # of each copy what all targets but the first answered
+"""A further array of a file with the copies of graphs, on which all their targets answer: those on which at least one
+disagrees with its class; all of them in files of 0.2, and where outputs are numbers."""
+
+NO_CLASS = 2**16 - 1  # the label of a graph there
 
 OWN_VOTES = 8, 64  # at least and at most in a chunk at an attacked graph: see `sampler.own_chunk`
 
-FORMS = ("bits", "positions", "by_axis")  # the array of `FlipRecord` that tells each form of flips
+FORMS = ("bits", "positions", "by_axis")  # the array of `Ballots` that tells each form of flips
+AT_LISTED = len(FORMS)  # the form of positions of sites that listed attacks change, alone
 SITES = ("axes", "values", *LISTED)  # the arrays that all targets of a graph share
 
 HEAD = ("label", "n_sites", "chunks", "votes", "form", "most", "attacks", "max_flips")
@@ -77,18 +81,17 @@ Bytes = npt.NDArray[np.uint8]
 class GraphEvidence:
     """What the verdicts on one graph are proved from, besides the counts of its votes."""
 
-    record: FlipRecord  # the votes against the class, and which sites flipped in each
+    record: Ballots  # the votes against the class, and which sites flipped in each
     sites: tuple[Whole, ...]  # the flat positions of the sites of each axis, in the order of `noise.axes`
     most: int | None  # the most votes at attacked graphs that were allowed; None: none were requested
     own: Mapping[Attack, Sequence[OwnTally]]  # the votes at attacked graphs, by attack, chunk by chunk
     max_flips: int | None = None  # levels of more flips in all were not looked at; None: all were
     values: Bytes | None = None  # the clean value of every site, where some have more than two
     attacks: AttackList | None = None  # those of a threat, size after size; None: levels were looked at
-    # All votes, against no class: what the targets but the first answered, shape (votes, targets)
-    answers: npt.NDArray[np.uint16] | None = None
+    joint: bool = False  # whether the record is that of all targets
 
     @classmethod
-    def of(cls, record: FlipRecord | None, verdicts: Verdicts | None) -> GraphEvidence | None:
+    def of(cls, record: Ballots | None, verdicts: Verdicts | None) -> GraphEvidence | None:
         """What verdicts rest on; None if there are none."""
         if record is None or verdicts is None or verdicts.grounds is None:
             return None
@@ -117,15 +120,16 @@ class GraphEvidence:
             axes[self.sites[axis]] = axis
         return axes
 
-    def check(self, name: str, label: int, counts: Whole, noise: Noise) -> None:
-        """Refuses what does not fit the votes of the graph: its class, its counts, and the axes of the noise."""
-        record, n_classes, n_axes = self.record, len(counts), len(noise.axes)
-        if (record.samples > counts.sum()).any():  # so that their sum is one
-            raise InvalidParameterError(name, f"be of {counts.sum()} votes in all", record.samples.max())
-        seen = np.bincount(record.classes, minlength=n_classes)
-        if record.label != label or len(seen) > n_classes:
-            raise InvalidParameterError(name, f"be of votes against class {label} of {n_classes}", record)
-        seen[[label] if self.answers is None else []] = record.samples.sum() - len(record)
+    def check(self, name: str, labels: Sequence[int] | None, counts: Whole, noise: Noise) -> None:
+        """Refuses what does not fit the votes: the classes and the counts of all targets, and the axes of the noise."""
+        record, n_classes, n_axes = self.record, counts.shape[1], len(noise.axes)
+        if (record.samples > counts[0].sum()).any():  # so that their sum is one
+            raise InvalidParameterError(name, f"be of {counts[0].sum()} votes in all", record.samples.max())
+        if record.answers.max(initial=0) >= n_classes or record.labels != (None if labels is None else tuple(labels)):
+            raise InvalidParameterError(name, f"be of votes against the classes {labels} of {n_classes}", record)
+        seen = np.array([np.bincount(answers, minlength=n_classes) for answers in record.answers.T])
+        if labels is not None:
+            seen[np.arange(len(labels)), list(labels)] += record.n_copies - len(record)
         if not np.array_equal(seen, counts):
             raise InvalidParameterError(name, f"be of the votes {counts.tolist()}", seen.tolist())
         if len(self.sites) != n_axes:
@@ -134,8 +138,13 @@ class GraphEvidence:
         counted = np.array([len(sites) for sites in sites_by_pool(axes)])
         if not record.complete and record.axis_sizes.tolist() != counted.tolist():
             raise InvalidParameterError(name, f"count flips on axes of {counted} sites", record.axis_sizes.tolist())
+        if self.own:
+            self._check_own(name, 0 if labels is None else labels[0], n_classes, axes, counted)
+
+    def _check_own(self, name: str, label: int, n_classes: int, axes: Sequence[AttackAxis], counted: Whole) -> None:
+        """Refuses votes at attacked graphs that the axes do not have, or that do not add up."""
         attackable: set[int] = set()
-        for axis in axes if self.own else ():
+        for axis in axes:
             attackable.update(axis.attacked(range(axis.n_choices)).tolist())
         for attack, tallies in self.own.items():
             sites = describe_attack(axes, attack)[0]
@@ -146,7 +155,7 @@ class GraphEvidence:
             for votes, numbers in tallies:
                 lost = int(votes.sum() - votes[label])
                 known = votes.shape == (n_classes,) and OWN_VOTES[0] <= votes.sum() <= OWN_VOTES[1]
-                if not known or numbers.shape != (lost, n_axes):
+                if not known or numbers.shape != (lost, len(axes)):
                     must = "have {} to {} votes in each chunk at an attacked graph, with flip numbers".format(
                         *OWN_VOTES
                     )
@@ -185,7 +194,7 @@ def pack(evidence: Sequence[GraphEvidence | None], objects: Sequence[int] | None
     found = [graph for graph in evidence if graph is not None]
     arrays = ARRAYS | (VALUED if any(graph.values is not None for graph in found) else {})
     arrays |= LISTED if any(graph.attacks is not None for graph in found) else {}
-    arrays |= JOINT if any(graph.answers is not None for graph in found) else {}
+    arrays |= JOINT if any(graph.joint for graph in found) else {}
     parts: dict[str, list[npt.ArrayLike]] = {name: [] for name in arrays}
     written: set[int] = set()
     for number, graph in enumerate(evidence):
@@ -217,16 +226,23 @@ def _parts(graph: GraphEvidence) -> list[tuple[str, npt.ArrayLike]]:
     """The numbers of a graph and the arrays that they belong to."""
     record = graph.record
     arrays = record.to_arrays()
-    form = next(number for number, name in enumerate(FORMS) if name in arrays)
+    if record.sites is None:
+        form = next(number for number, name in enumerate(FORMS) if name in arrays)
+    else:
+        arrays["starts"], arrays["positions"], form = as_positions(record.places).starts, record.flipped, AT_LISTED
+        arrays = {name: array for name, array in arrays.items() if name not in ("sites", "bits")}
     if (starts := arrays.pop("starts", None)) is not None:
         arrays["lengths"] = np.diff(starts)
+    arrays["against"], answers = arrays.pop("kept"), arrays.pop("answers")
+    arrays["classes"] = answers[:, 0]
+    label = NO_CLASS if graph.joint or record.labels is None else record.labels[0]
     most, flips = (-1 if number is None else number for number in (graph.most, graph.max_flips))
-    head = (record.label, record.n_sites, len(record.samples), len(record), form, most, len(graph.own), flips)
+    head = (label, record.n_sites, len(record.samples), len(record), form, most, len(graph.own), flips)
     parts: list[tuple[str, npt.ArrayLike]] = [("heads", head), ("axes", graph._first_axes)]
     parts += [(name, array) for name, array in arrays.items() if name in ARRAYS or name in VALUED]
     parts += [] if graph.values is None else [("values", graph.values)]
     parts += [] if graph.attacks is None else attack_parts(graph.attacks)
-    parts += [] if graph.answers is None else [("answers", graph.answers)]
+    parts += [("answers", answers[:, 1:])] if graph.joint else []
     for attack, tallies in graph.own.items():
         parts += [("own_sizes", [len(attack)]), ("own_sites", attack), ("own_chunks", [len(tallies)])]
         for tally in tallies:
@@ -279,16 +295,18 @@ def _graph(
     n_targets: int | None,
 ) -> GraphEvidence:
     """The evidence that comes next; sites and listed attacks are those of another target of the same graph, if any."""
-    n_axes, firsts = len(noise.axes), first_axis_of_axes(noise)
+    n_axes = len(noise.axes)
     head = dict(zip(HEAD, unread.take("heads", len(HEAD)).tolist(), strict=True))
     label, n_sites, votes, form = head["label"], head["n_sites"], head["votes"], head["form"]
-    known = 0 <= n_sites <= MAX_EVIDENCE_SITES and form in range(len(FORMS))
+    known = 0 <= n_sites <= MAX_EVIDENCE_SITES and form in range(len(FORMS) + (listed is not None))
     if not known or min(head["most"], head["max_flips"]) < -1:
         raise InvalidParameterError("heads", f"be {', '.join(HEAD)}", head)
     total = sum(counts)
-    against = total - (counts[label] if 0 <= label < len(counts) else 0)
-    known = 0 <= label < len(counts) if n_targets is None else label == NO_CLASS
-    if not (known and votes == against and 0 <= head["chunks"] <= total):
+    if n_targets is None:
+        known = 0 <= label < len(counts) and votes == total - counts[label]
+    else:
+        known = label == NO_CLASS and 0 <= votes <= total
+    if not (known and 0 <= head["chunks"] <= total):
         raise InvalidParameterError("heads", f"be of the votes {list(counts)}", head)
     sites, values = _sites(unread, noise, n_sites) if same is None else (same.sites, same.values)
     if same is not None and n_sites != same.record.n_sites:
@@ -296,30 +314,44 @@ def _graph(
     attacks = None if same is None else same.attacks
     if same is None and listed is not None:
         attacks = take_attacks(unread, listed, n_sites)
-    arrays = {name: np.array(head[name]) for name in ("label", "n_sites")}
-    arrays |= {name: unread.take(name, head["chunks"]) for name in ("samples", "against")}
-    arrays["classes"] = unread.take("classes", votes)
+    record = _record(unread, head, sites, attacks, noise, n_targets)
+    most, flips = (None if head[name] < 0 else head[name] for name in ("most", "max_flips"))
+    own = _own_votes(unread, head["attacks"], most or 0, label=label, n_classes=len(counts), n_axes=n_axes)
+    return GraphEvidence(record, sites, most, own, flips, values, attacks, n_targets is not None)
+
+
+def _record(
+    unread: PackedArrays,
+    head: Mapping[str, int],
+    sites: Sequence[Whole],
+    attacks: AttackList | None,
+    noise: Noise,
+    n_targets: int | None,
+) -> Ballots:
+    """The ballots that come next: against one class, or those of all targets."""
+    label, n_sites, votes, form = head["label"], head["n_sites"], head["votes"], head["form"]
+    arrays = {"n_sites": np.array(n_sites)} | ({} if n_targets is not None else {"labels": np.array([label])})
+    arrays |= {new: unread.take(name, head["chunks"]) for new, name in (("samples", "samples"), ("kept", "against"))}
+    arrays["answers"] = unread.take("classes", votes)[:, None]
     if form == 0:
         width = -(-n_sites // 8)
         arrays["bits"] = unread.take("bits", votes * width).reshape(votes, width)
-    elif form == 1:
+    elif form == FORMS.index("by_axis"):
+        arrays["by_axis"] = unread.take("by_axis", votes * len(sites)).reshape(votes, len(sites))
+        arrays["sizes"] = np.array([len(each) * (first_axis_of_axes(noise)[i] == i) for i, each in enumerate(sites)])
+    else:
         lengths = unread.take("lengths", votes)
         if (lengths < 0).any() or (lengths > n_sites).any():
             raise InvalidParameterError("lengths", f"be numbers of sites from 0 to {n_sites}", lengths)
         arrays["starts"] = np.concatenate([[0], np.cumsum(lengths)])
         arrays["positions"] = unread.take("positions", int(lengths.sum()))
-    else:
-        arrays["by_axis"] = unread.take("by_axis", votes * n_axes).reshape(votes, n_axes)
-        arrays["sizes"] = np.array([len(each) * (firsts[i] == i) for i, each in enumerate(sites)])
-    if values is not None and form < 2:
-        arrays["shown"] = unread.take("shown", FlipRecord.from_arrays(arrays).n_flips)
-    record = FlipRecord.from_arrays(arrays)
-    most, flips = (None if head[name] < 0 else head[name] for name in ("most", "max_flips"))
-    own = _own_votes(unread, head["attacks"], most or 0, label=label, n_classes=len(counts), n_axes=n_axes)
-    answers = None
+    if noise.is_valued and "by_axis" not in arrays:
+        arrays["shown"] = unread.take("shown", Ballots.from_arrays(arrays).n_flips)
     if n_targets is not None:
-        answers = unread.take("answers", votes * (n_targets - 1)).reshape(votes, n_targets - 1)
-    return GraphEvidence(record, sites, most, own, flips, values, attacks, answers)
+        others = unread.take("answers", votes * (n_targets - 1)).reshape(votes, n_targets - 1)
+        arrays["answers"] = np.column_stack([arrays["answers"], others])
+    record = Ballots.from_arrays(arrays)
+    return record.at(changed_sites(attacks or (), n_sites)) if form == AT_LISTED else record
 
 
 def _sites(unread: PackedArrays, noise: Noise, n_sites: int) -> tuple[tuple[Whole, ...], Bytes | None]:

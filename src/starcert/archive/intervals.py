@@ -34,9 +34,9 @@ from starcert.archive.threat_texts import threat_from_json, threat_to_json
 from starcert.archive.untrusted import VERSION, Field, MalformedError
 from starcert.claims.question import Question
 from starcert.classifiers.values import ValueRange
+from starcert.math.ballots import Ballots
 from starcert.math.channels import MAX_RADIUS
 from starcert.math.confidence import Votes, check_alpha
-from starcert.math.joint import JointVotes
 from starcert.math.values import MAX_VOTES, Whole
 from starcert.methods.values import Claim, KeptSites, ValueCertificates
 from starcert.objects.noise import MAX_SITES, Noise, RadiusLike
@@ -124,9 +124,11 @@ def interval_evidence(result: ValueCertificates) -> list[GraphEvidence | None]:
 
 
 def _evidence(result: ValueCertificates, number: int) -> GraphEvidence | None:
-    kept, votes = result.kept[number], result.votes.joint[number] if result.votes.joint else None
+    kept, votes = result.kept[number], result.votes.ballots[number] if result.votes.ballots else None
     attacks = None if result.asked is None else result.asked[number].attacks
-    return None if kept is None or votes is None else joint_evidence(votes, kept.axes, attacks, result.noise)
+    return (
+        None if kept is None or votes is None else joint_evidence(votes, kept.sites, kept.axes, attacks, result.noise)
+    )
 
 
 def interval_lines(archive: IntervalArchive, evidence: Mapping[str, object]) -> Iterator[str]:
@@ -204,16 +206,16 @@ def intervals_from_json(whole: Field, path: Path) -> IntervalArchive:
     listed = None if asked is None else [each.counts for each in asked]
     unpacked = partial(unpack, counts=[counts[first] for first in firsts], noise=noise, listed=listed, n_targets=sizes)
     side = evidence_from_json(top["evidence"], path, unpacked, needed=True, n_graphs=len(sizes))
-    kept, joint = list[KeptSites | None](), list[JointVotes | None]()
+    kept, ballots = list[KeptSites | None](), list[Ballots | None]()
     for number, (found, first) in enumerate(zip(side, firsts, strict=True)):
         own = slice(first, first + sizes[number])
         if any(each != capacities[first] for each in capacities[own]):
             raise MalformedError(f"'graphs[{first}].capacity' must be that of all targets of its graph.")
         kept.append(None)
-        joint.append(None)
+        ballots.append(None)
         if found is not None:
             question = None if asked is None else asked[number]
-            kept[-1], joint[-1] = _kept(
+            kept[-1], ballots[-1] = _kept(
                 found, noise, np.array(counts[own]), capacities[first], question, f"graph {number}"
             )
             if question is not None and asked is not None:
@@ -227,7 +229,7 @@ def intervals_from_json(whole: Field, path: Path) -> IntervalArchive:
     result = ValueCertificates(
         outputs,
         noise,
-        Votes(counts, objects=objects, targets=targets, audit=audit, joint=tuple(joint)),
+        Votes(counts, objects=objects, targets=targets, audit=audit, ballots=tuple(ballots)),
         tuple(kept),
         tuple(capacities[first] for first in firsts),
         alpha,
@@ -253,12 +255,12 @@ def intervals_from_json(whole: Field, path: Path) -> IntervalArchive:
 
 def _kept(
     found: GraphEvidence, noise: Noise, counts: Whole, capacity: tuple[int, ...], asked: Question | None, name: str
-) -> tuple[KeptSites, JointVotes]:
+) -> tuple[KeptSites, Ballots]:
     """What a side file keeps about an object, checked: its votes, its axes and its listed attacks."""
-    votes, axes = joint_votes(found, noise, counts, asked, name)
+    votes, axes = joint_votes(found, noise, counts, None, asked, name)
     if any(map(operator.lt, capacity, found.sizes)) or (asked is None and capacity != found.sizes):
         raise MalformedError(f"the capacity of {name} must be the sizes of its axes, {found.sizes}.")
-    return KeptSites(votes.sites, axes, whole=asked is None), votes
+    return KeptSites(np.arange(votes.n_sites), axes, whole=asked is None), votes
 
 
 def _outputs(field: Field) -> ValueRange:

@@ -6,6 +6,7 @@ In the file an object has those sites alone whose flips were kept, numbered from
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,28 +15,28 @@ from starcert.archive.listed_attacks import AttackIndex
 from starcert.archive.untrusted import MalformedError
 from starcert.claims.question import Question
 from starcert.math.attacked_sites import AttackAxis
-from starcert.math.joint import NO_CLASS, JointVotes
+from starcert.math.ballots import Ballots
 from starcert.math.listed import AttackList
 from starcert.objects.noise import Noise
 
 
 def joint_evidence(
-    votes: JointVotes, axes: Sequence[AttackAxis], attacks: AttackList | None, noise: Noise
+    ballots: Ballots, sites: Whole, axes: Sequence[AttackAxis], attacks: AttackList | None, noise: Noise
 ) -> GraphEvidence:
-    """What a side file keeps of joint votes; the axes have the kept sites alone, as positions of the object."""
-    kept, n = votes.sites, len(votes.sites)
-    values, valued = np.zeros(n, dtype=np.uint8), [axis for axis in axes if axis.moves is not None]
+    """What a side file keeps of ballots: the flips of these sites, which are those of the axes; no others."""
+    values, valued = np.zeros(len(sites), dtype=np.uint8), [axis for axis in axes if axis.moves is not None]
     for axis in valued:
-        values[np.searchsorted(kept, axis.sites)] = axis.values
+        values[np.searchsorted(sites, axis.sites)] = axis.values
+    kept = ballots if ballots.sites is not None and np.array_equal(ballots.sites, sites) else ballots.at(sites)
     return GraphEvidence(
-        votes.flips,
-        tuple(np.searchsorted(kept, axis.sites) for axis in axes),
+        kept.renumbered(),
+        tuple(np.searchsorted(sites, axis.sites) for axis in axes),
         None,
         {},
         None,
         values if noise.is_valued else None,
-        None if attacks is None else numbered_attacks(kept, axes, attacks),
-        votes.answers[:, 1:].astype(np.uint16),
+        None if attacks is None else numbered_attacks(sites, axes, attacks),
+        joint=True,
     )
 
 
@@ -51,18 +52,18 @@ def numbered_attacks(kept: Whole, axes: Sequence[AttackAxis], attacks: AttackLis
 
 
 def joint_votes(
-    found: GraphEvidence, noise: Noise, counts: Whole, asked: Question | None, name: str
-) -> tuple[JointVotes, tuple[AttackAxis, ...]]:
-    """The votes and axes in a side file; refused unless they fit the counts of all targets and the listed attacks."""
-    found.check(f"evidence of {name}", NO_CLASS, counts[0], noise)
-    assert found.answers is not None
-    answers = np.column_stack([found.record.classes, found.answers])
-    if not found.record.complete or answers.max(initial=0) >= counts.shape[1]:
-        raise MalformedError(f"the evidence of {name} must say which sites flipped, and have the classes of the file.")
-    seen = [np.bincount(each, minlength=counts.shape[1]) for each in answers.T]
-    if not np.array_equal(seen, counts):
-        raise MalformedError(f"the evidence of {name} must be of the answers that are counted.")
+    found: GraphEvidence, noise: Noise, counts: Whole, labels: Whole | None, asked: Question | None, name: str
+) -> tuple[Ballots, tuple[AttackAxis, ...]]:
+    """The ballots and axes in a side file; refused unless they fit the counts of all targets and the listed attacks.
+
+    With `labels`, the classes of all targets, copies on which all of them agree are left out: files of 0.2 have them.
+    """
+    if not found.record.complete:
+        raise MalformedError(f"the evidence of {name} must say which sites flipped.")
+    if labels is not None:
+        found = replace(found, record=found.record.disagreeing_with(labels.tolist()))
+    found.check(f"evidence of {name}", None if labels is None else labels.tolist(), counts, noise)
     axes = found.axes(noise)
     if asked is not None:
         AttackIndex(axes).check(found.attacks or (), asked, f"evidence of {name}")
-    return JointVotes(np.arange(found.record.n_sites), found.record, answers), axes
+    return found.record, axes

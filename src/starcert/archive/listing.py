@@ -40,7 +40,7 @@ def listed_otherwise(archive: Archive, sites: Problem | Sequence[Sites]) -> Iter
         if not _same(asked, anew) or asked.levels != anew.levels:
             row = objects.index(number)
             yield Mismatch(row, archive.names[row], "listed", asked.counts, anew.counts)
-    together = () if archive.collective is None else archive.collective.votes.questions
+    together = () if archive.collective is None else archive.collective.votes.asked
     for number, (here, each) in enumerate(zip(together, given, strict=False)):
         again = JointQuestion.of(Question.of(here.asked.threat, each, archive.noise), each, archive.noise)
         lists = numbered_attacks(again.sites, again.axes, again.asked.attacks)

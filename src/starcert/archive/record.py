@@ -115,7 +115,7 @@ class Archive(Kept):
         name, selection = f"evidence[{row}]", self.votes.selection
         if selection is None:
             raise InvalidParameterError(name, "needs selection votes.")
-        graph.check(name, int(self.votes.labels[row]), self.votes.counts[row], self.noise)
+        graph.check(name, [int(self.votes.labels[row])], self.votes.counts[[row]], self.noise)
         if self.boxes[row] != graph.sizes:
             raise InvalidParameterError(f"boxes[{row}]", f"be the sizes of its axes, {graph.sizes}", self.boxes[row])
 
@@ -160,8 +160,8 @@ class Archive(Kept):
             labels: the true classes, None where one is not known; see `Certificates.truth`.
             class_names: what the classes are called; by default as the classifier calls them, or their numbers.
             settings: how the run was made, as JSON values.
-            claims: what `at_most_changed` returned, with `Evidence(collective=True)`; by default the claim about the
-                whole threat with the smallest k that can be shown.
+            claims: what `at_most_changed` returned. By default there are none; or, of a result that was read from a
+                file which has some, the one about its whole threat.
         """
         from starcert.archive.results import archive_of  # noqa: PLC0415  (what certifies; a proof needs none of it)
 

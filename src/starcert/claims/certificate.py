@@ -33,7 +33,7 @@ from starcert.system.errors import InvalidParameterError
 from starcert.system.markup import html_table
 
 if TYPE_CHECKING:
-    from starcert.math.joint import OwnTally
+    from starcert.math.ballots import OwnTally
     from starcert.math.listed import AttackList
 
 Limits: TypeAlias = tuple[int, ...] | None

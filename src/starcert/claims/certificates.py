@@ -242,8 +242,8 @@ class Certificates(Results, Sequence[Certificate]):
         """The claim that at most k of all answers differ from the stated ones under any attack of a threat.
 
         The stated answers are `labels`, also where a certificate abstains. The claim stands by itself, beside what the
-        certificates say: alpha is divided neither between targets nor between attacks. It needs votes that were drawn
-        with this threat, or with more units of it, and `evidence=Evidence(collective=True)`.
+        certificates say: alpha is divided neither between targets nor between attacks. It needs certificates with
+        evidence; if they are about a threat that lists its attacks, this one or one with fewer units of it.
 
         Args:
             threat: what the attacker can do, an object or its text; where there are several objects, to each of them.
@@ -252,8 +252,8 @@ class Certificates(Results, Sequence[Certificate]):
             alpha: the probability that the claim is false; by default that of `certify`.
         """
         if self.collective is None:
-            hint = "Certify with threat=… and evidence=Evidence(collective=True)."
-            raise InvalidParameterError("certificates", "have the votes of all targets together", self, hint)
+            hint = "Certify with evidence=True, and without a fallback."
+            raise InvalidParameterError("certificates", "have evidence, and no fallback", self, hint)
         return self.collective.at_most_changed(read_threat(threat).for_noise(self.noise), k, alpha)
 
     @override

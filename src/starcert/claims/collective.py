@@ -7,7 +7,7 @@ targets that abstain; the clean object counts as an attack of size 0.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -15,12 +15,12 @@ import numpy as np
 
 from starcert.claims.question import Question
 from starcert.classifiers.base import Classifier, DrawsItself
-from starcert.math.attacked_sites import AttackAxis
+from starcert.math.attacked_sites import AttackAxis, axes_at
+from starcert.math.ballots import Ballots
 from starcert.math.collective import Floats, JointEvidence, Matrices, changed_at_most
 from starcert.math.confidence import Votes, check_alpha
 from starcert.math.evidence import MAX_FLIPS
 from starcert.math.flips import Integers
-from starcert.math.joint import JointVotes
 from starcert.math.listed import group_attacks
 from starcert.objects import Sites
 from starcert.objects.binding import Problem, attack_axes
@@ -35,48 +35,18 @@ class JointQuestion:
     """A threat, asked about all targets of one object at once; `axes` have the sites that its attacks change, alone."""
 
     asked: Question
-    sites: Integers  # these sites, ascending
     axes: tuple[AttackAxis, ...]
     anchored: str  # why the regions are anchored at the clean object; "" if they are not
 
     @classmethod
     def of(cls, asked: Question, sites: Sites, noise: Noise) -> JointQuestion:
         """The question about the object with these sites."""
-        return cls(asked, *changed_sites(asked, sites, noise), sites.reason)
+        return cls(asked, axes_at(attack_axes(sites, noise), asked.changed(sites.n_sites)), sites.reason)
 
-
-def changed_sites(asked: Question, sites: Sites, noise: Noise) -> tuple[Integers, tuple[AttackAxis, ...]]:
-    """The sites that the attacks of a question change, ascending, and the axes with these alone."""
-    changed = [block.ravel() % max(sites.n_sites, 1) for blocks in asked.attacks for block in blocks]
-    kept, axes = np.unique(np.concatenate([np.empty(0, np.int64), *changed])), []
-    for axis in attack_axes(sites, noise):
-        there = np.isin(axis.sites, kept)
-        values = axis.values if axis.moves is None else axis.values[there]
-        axes.append(axis._replace(sites=axis.sites[there], values=values))
-    return kept, tuple(axes)
-
-
-def ask_jointly(
-    base: Classifier, problem: Problem, threat: Threat | None, asked: Sequence[Question] | None, samples: int
-) -> list[JointQuestion]:
-    """The questions about all objects; refused where no claim can be made of them, or votes would not fit into memory.
-
-    `asked` are the questions about single targets, if the threat is none that certificates look at by radius.
-    """
-    if threat is None:
-        raise InvalidParameterError("threat", 'is missing: collective evidence needs one, such as "deletions:1".')
-    n_targets = [base.n_targets(each.frame) or 1 for each in problem.sites]
-    if len(n_targets) > 1 and max(n_targets) > 1:
-        hint = "Certify the objects one by one: each has a claim of its own."
-        raise InvalidParameterError("graphs", "be one, or have one target each, for collective evidence", problem, hint)
-    every = asked or [Question.of(threat, each, problem.noise) for each in problem.sites]
-    found = [JointQuestion.of(*each, problem.noise) for each in zip(every, problem.sites, strict=True)]
-    shown = [sum(axis.n_choices * len(axis.law.outcomes) for axis in each.axes) for each in found]
-    widest = max([*shown, *n_targets], default=0)
-    if widest * samples > MAX_FLIPS:
-        must = f"be at most {MAX_FLIPS // widest:,} for collective evidence on {widest:,} changes of sites, or targets"
-        raise InvalidParameterError("samples", must, samples)
-    return found
+    @property
+    def sites(self) -> Integers:
+        """The sites that the attacks change, ascending."""
+        return np.unique(np.concatenate([np.empty(0, np.int64), *(axis.sites for axis in self.axes)]))
 
 
 def matrices_of(base: Classifier) -> Matrices | None:
@@ -138,17 +108,41 @@ class CollectiveClaim:
 
 @dataclass(frozen=True, eq=False)
 class Collective:
-    """What collective claims are made from: for each object the question, and the votes of all its targets."""
+    """What collective claims are made from: the ballots of each object, and the question about it.
 
-    questions: Sequence[JointQuestion]
+    The questions are those that were asked before the votes, if they list their attacks, or all of a file. Without any,
+    they are asked when a claim is (`about`): ballots then have the flips of all sites.
+    """
+
     votes: Votes
     labels: Integers  # the stated answers
     alpha: float  # of a claim, by default
+    questions: Sequence[JointQuestion] | None = None
+    problem: Problem | None = None  # the objects, to ask new questions about; None: there are none
+    listed: Sequence[Question] | None = None  # about each target, asked before the votes
     matrices: Matrices | None = None  # where votes are counted; None: here
     _found: dict[tuple[int, int | None, float], tuple[int, int]] = field(default_factory=dict, init=False, repr=False)
+    _about: dict[str, Collective] = field(default_factory=dict, init=False, repr=False)
+
+    def about(self, threat: Threat) -> Collective:
+        """The same with questions; refused where no claim can be made about the objects."""
+        if self.questions is not None:
+            return self
+        assert self.problem is not None
+        if len(self.problem) > 1 and self.votes.targets.max(initial=0):
+            hint = "Certify the objects one by one: each has a claim of its own."
+            raise InvalidParameterError("graphs", "be one, or have one target each", self.problem, hint)
+        if (key := "" if self.listed else str(threat)) not in self._about:
+            noise, sites = self.problem.noise, self.problem.sites
+            asked = self.listed or [Question.of(threat, each, noise) for each in sites]
+            questions = [JointQuestion.of(*each, noise) for each in zip(asked, sites, strict=True)]
+            self._about[key] = replace(self, questions=questions)
+        return self._about[key]
 
     def at_most_changed(self, threat: Threat, k: int | None, alpha: float | None) -> CollectiveClaim:
         """The claim with this k, as far as it is shown; or with the smallest one that is for the whole threat."""
+        if self.questions is None:
+            return self.about(threat).at_most_changed(threat, k, alpha)
         alpha = check_alpha(self.alpha if alpha is None else alpha)
         limit, most = None if k is None else whole_number("k", k, 0), self.size_of(threat)
         if (key := (most, limit, alpha)) not in self._found:
@@ -160,20 +154,26 @@ class Collective:
             self._found[key] = worst if limit is None else limit, size
         return self.claim(threat, *self._found[key], alpha)
 
+    @property
+    def asked(self) -> Sequence[JointQuestion]:
+        """The questions, once there are some."""
+        assert self.questions is not None
+        return self.questions
+
     def size_of(self, threat: Threat) -> int:
         """The size up to which attacks are those of a threat; refused unless it is part of what was asked about."""
-        asked = self.questions[0].asked
+        asked = self.asked[0].asked
         if (most := asked.size_of(threat)) is None:
-            hint = "Certify again with this threat: certify(…, threat=…, evidence=Evidence(collective=True))."
+            hint = "Certify again with this threat: certify(…, threat=…, evidence=True)."
             raise InvalidParameterError("threat", f"be the one that was asked about, {asked.threat}", str(threat), hint)
         return most
 
     def claim(self, threat: Threat, k: int, size: int, alpha: float) -> CollectiveClaim:
         """A claim about these votes; nothing is shown here."""
         sizes = range(self.size_of(threat))
-        n_attacks = tuple(sum(one.asked.counts[i] for one in self.questions) for i in sizes)
-        anchored = next((each.anchored for each in self.questions if each.anchored), "")
-        several = len(self.questions) > 1
+        n_attacks = tuple(sum(one.asked.counts[i] for one in self.asked) for i in sizes)
+        anchored = next((each.anchored for each in self.asked if each.anchored), "")
+        several = len(self.asked) > 1
         return CollectiveClaim(threat, k, len(self.labels), alpha, n_attacks, size, several, anchored)
 
     def _smallest(self, most: int, delta: Fraction) -> Iterator[int]:
@@ -184,18 +184,18 @@ class Collective:
         least = np.full((1, len(self.labels)), np.inf)
         enough = len(self.labels) / float(delta)
         for size in range(most + 1):
-            if len(self.questions) == 1:
+            if len(self.asked) == 1:
                 blocks = self._capitals(0, size, enough)
                 yield max((int(changed_at_most(block, delta).max()) for block in blocks), default=0)
                 continue
-            for number in range(len(self.questions)):
+            for number in range(len(self.asked)):
                 own = [block.min() for block in self._capitals(number, size, enough)]
                 least[0, number] = min([least[0, number], *own])
             yield int(changed_at_most(least, delta)[0])
 
     def _capitals(self, number: int, size: int, enough: float) -> Iterator[Floats]:
         """The capitals against the targets of an object at all attacks of a size; 0 where no flips were kept."""
-        question, evidence = self.questions[number], self._evidence[number]
+        question, evidence = self.asked[number], self._evidence[number]
         if evidence is None:
             yield np.zeros((1, int((self.votes.objects == number).sum())))
             return
@@ -203,16 +203,19 @@ class Collective:
             yield from evidence.capitals(group, enough)
 
     @property
-    def joint(self) -> Sequence[JointVotes | None]:
-        """For each object the votes of all its targets; None where no flips were kept."""
-        return self.votes.joint or (None,) * len(self.questions)
+    def ballots(self) -> Sequence[Ballots | None]:
+        """For each object its ballots at the sites that attacks change; None where these flips were not kept."""
+        kept = self.votes.ballots or (None,) * len(self.asked)
+        return [None if each is None or not each.complete else each for each in kept]
 
     @cached_property
     def _evidence(self) -> tuple[JointEvidence | None, ...]:
-        found: list[JointEvidence | None] = []
-        for number, (question, votes) in enumerate(zip(self.questions, self.joint, strict=True)):
-            labels, n_classes = self.labels[self.votes.objects == number], self.votes.counts.shape[1]
-            found.append(
-                None if votes is None else JointEvidence(votes, question.axes, labels, n_classes, self.matrices)
-            )
+        n_classes, found = self.votes.counts.shape[1], list[JointEvidence | None]()
+        for question, ballots in zip(self.asked, self.ballots, strict=True):
+            if ballots is not None:
+                shown = sum(axis.n_choices * len(axis.law.outcomes) for axis in question.axes)
+                if max(shown, ballots.n_targets) * len(ballots) > MAX_FLIPS:
+                    must = f"change few sites: {shown:,} changes of sites on {len(ballots):,} copies are too many"
+                    raise InvalidParameterError("threat", must, str(question.asked.threat))
+            found.append(None if ballots is None else JointEvidence(ballots, question.axes, n_classes, self.matrices))
         return tuple(found)

@@ -11,11 +11,12 @@ from operator import le
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from starcert.math.attacked_sites import AttackAxis
 from starcert.math.copies import Level
 from starcert.math.frontier import levels_below, levels_of
-from starcert.math.listed import AttackList, LevelAttacks, group_attacks
+from starcert.math.listed import AttackList, LevelAttacks, changed_sites, group_attacks
 from starcert.objects.noise import Noise
 from starcert.objects.sites import Sites
 from starcert.objects.threats import MAX_ATTACKS, Attacks, Threat, attackable
@@ -69,6 +70,10 @@ class Question:
         """The largest size up to which all attacks lie on levels that are harmless."""
         covered = (all(map(harmless, levels)) for levels in self.levels)
         return next((size for size, holds in enumerate(covered) if not holds), len(self.levels))
+
+    def changed(self, n_sites: int) -> npt.NDArray[np.int64]:
+        """The sites that the attacks change, of an object with this many."""
+        return changed_sites(self.attacks, n_sites)
 
     def size_of(self, threat: Threat) -> int | None:
         """The size at which another threat is part of this one: the same threat with fewer units; None: it is not."""

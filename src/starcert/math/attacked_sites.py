@@ -23,8 +23,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from starcert.math.ballots import Ballots
 from starcert.math.channels import Outcome, merge_outcomes
-from starcert.math.flips import FlipRecord
 
 Whole = npt.NDArray[np.int64]
 Shares: TypeAlias = tuple[int, ...]  # how many attacked sites show each of the outcomes of a flip
@@ -194,6 +194,16 @@ def _clean_value(axes: Sequence[AttackAxis], site: int) -> int | None:
     return None
 
 
+def axes_at(axes: Sequence[AttackAxis], sites: Whole) -> tuple[AttackAxis, ...]:
+    """The axes with these sites alone."""
+    found = []
+    for axis in axes:
+        there = np.isin(axis.sites, sites)
+        values = axis.values if axis.moves is None else axis.values[there]
+        found.append(axis._replace(sites=axis.sites[there], values=values))
+    return tuple(found)
+
+
 def pools_of(axes: Sequence[AttackAxis]) -> tuple[int, ...]:
     """For each axis the number of the first one that has the same sites: axes with one number are a pool."""
 
@@ -291,7 +301,7 @@ def _combination(size: int, length: int, moves: int, index: int) -> list[int]:
 MAX_FLIPS_AT_ONCE = 2**24  # entries of the matrix of flips that `influences` makes
 
 
-def influences(record: FlipRecord, axes: Sequence[AttackAxis]) -> npt.NDArray[np.float64]:
+def influences(record: Ballots, axes: Sequence[AttackAxis]) -> npt.NDArray[np.float64]:
     """For each site how much likelier the class loses if that site is attacked in the worst way: E[Y·L] − E[Y].
 
     An estimate; 0 where it is less than twice its standard error, or the record does not say which sites flipped.
@@ -302,7 +312,7 @@ def influences(record: FlipRecord, axes: Sequence[AttackAxis]) -> npt.NDArray[np
     return found
 
 
-def sure_influences(record: FlipRecord, axes: Sequence[AttackAxis], errors: float) -> npt.NDArray[np.float64]:
+def sure_influences(record: Ballots, axes: Sequence[AttackAxis], errors: float) -> npt.NDArray[np.float64]:
     """As `influences`, less this many standard errors; −∞ where nothing is known."""
     found = np.full(record.n_sites, -np.inf)
     for sites, gain, error in _gains(record, axes):
@@ -313,12 +323,12 @@ def sure_influences(record: FlipRecord, axes: Sequence[AttackAxis], errors: floa
 SiteGains: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.float64]]
 
 
-def _gains(record: FlipRecord, axes: Sequence[AttackAxis]) -> Iterator[SiteGains]:
+def _gains(record: Ballots, axes: Sequence[AttackAxis]) -> Iterator[SiteGains]:
     """Some sites, and for each of them and each of its moves E[Y·L] − E[Y] with its standard error."""
-    n_votes, against = int(record.samples.sum()), int(record.against.sum())
+    n_votes, against = record.n_copies, len(record)
     if not record.complete or not against:
         return
-    for axis in axes:
+    for axis in axes if record.sites is None else axes_at(axes, record.sites):
         step = max(1, MAX_FLIPS_AT_ONCE // (against * axis.law.moves * len(axis.law.outcomes)))
         for start in range(0, len(axis.sites), step):
             some = axis.sites[start : start + step]
@@ -331,7 +341,7 @@ def _gains(record: FlipRecord, axes: Sequence[AttackAxis]) -> Iterator[SiteGains
             yield some, gain, error
 
 
-def shown_outcomes(flips: FlipRecord, axis: AttackAxis) -> npt.NDArray[np.bool_]:
+def shown_outcomes(flips: Ballots, axis: AttackAxis) -> npt.NDArray[np.bool_]:
     """Whether each vote shows each outcome of a flip of each choice on an axis, shape (votes, choices · outcomes)."""
     if axis.moves is None:
         return flips.matrix(axis.sites)

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.math.attacked_sites import AttackAxis, chance_of, ratio_of, shares_of, sites_by_pool
+from starcert.math.ballots import Ballots
 from starcert.math.bets import FRACTIONS, OwnBet, Wager, bet_below, stakes_below
 from starcert.math.copies import Level, RecordedCopies, below
 from starcert.math.fallback import PLAIN, Contest
-from starcert.math.flips import FlipRecord
 from starcert.math.pooling import SUMMED, PooledAxes, Scheme, bins_of, choose_limits, pool_of
 
 STAGE_GROWTH = 8  # stages of the bet end after 1, 8, 64, … chunks
@@ -34,14 +34,12 @@ class Choices(RecordedCopies):
     `failure` is the failure rate of the selection votes, a first guess; `contest` what the class has to withstand.
     """
 
-    def __init__(
-        self, flips: FlipRecord, axes: Sequence[AttackAxis], *, failure: float, contest: Contest = PLAIN
-    ) -> None:
+    def __init__(self, flips: Ballots, axes: Sequence[AttackAxis], *, failure: float, contest: Contest = PLAIN) -> None:
         super().__init__(flips, axes, contest)
         self._failure = min(max(failure, 1 / 1024), contest.limit)
         self._ends = np.array(ends_of_stages(len(flips.samples)))
         stage_of_chunk = np.searchsorted(self._ends, np.arange(len(flips.samples)), side="right")
-        self._stages = np.repeat(stage_of_chunk, flips.against)
+        self._stages = np.repeat(stage_of_chunk, flips.kept)
         self._n_stage = np.bincount(stage_of_chunk, weights=flips.samples, minlength=len(self._ends)).astype(np.int64)
 
     @cached_property

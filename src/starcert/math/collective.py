@@ -24,10 +24,10 @@ import numpy.typing as npt
 
 from starcert.math.arithmetic import compiled
 from starcert.math.attacked_sites import AttackAxis
+from starcert.math.ballots import Ballots
 from starcert.math.bets import SCALE, Bet, bet_below, capital_of
 from starcert.math.copies import RecordedCopies, below
 from starcert.math.flips import Mask
-from starcert.math.joint import JointVotes
 from starcert.math.listed import LevelAttacks
 from starcert.math.pooling import SUMMED
 
@@ -73,23 +73,22 @@ class HostMatrices:
 
 
 class JointEvidence:
-    """The votes of all targets of one object, ready to be weighed; `labels` has their classes, chosen without them.
+    """The ballots of one object, ready to be weighed for all its targets at once.
 
-    The axes have those sites that the votes keep, as positions of the object. For a block of attacks, a matrix says
-    which copies show what at the attacked sites, and its product with the answers counts them for all targets at once.
+    The axes have sites whose flips were kept. For a block of attacks, a matrix says which copies show what at the
+    attacked sites, and its product with the answers counts them. Copies that are not kept are quiet for all targets.
     """
 
     def __init__(
         self,
-        votes: JointVotes,
+        ballots: Ballots,
         axes: Sequence[AttackAxis],
-        labels: Whole,
         n_classes: int,
         matrices: Matrices | None = None,
     ) -> None:
-        numbered = [axis._replace(sites=np.searchsorted(votes.sites, axis.sites)) for axis in axes]
-        self._copies = RecordedCopies(votes.flips, numbered)
-        self._answers, self._labels, self._n_classes = votes.answers, labels, n_classes
+        assert ballots.labels is not None
+        self._copies = RecordedCopies(ballots, axes)
+        self._answers, self._labels, self._n_classes = ballots.answers, np.array(ballots.labels), n_classes
         self._matrices = matrices or HostMatrices()
         self._clean = LevelAttacks((0,) * len(axes), np.zeros((1, 0), np.int64))
         self._shown: dict[int, npt.NDArray[np.uint8]] = {}
@@ -103,7 +102,7 @@ class JointEvidence:
         assert whole.rows is not None
         value = self._copies.ratios(whole.level, whole.attacked).ravel() * SUMMED
         bet = bet_below(below(self._copies.room(whole.level, whole.attacked)), np.multiply.outer(value, [1.0, 0.5]))
-        step = max(1, min(MAX_NUMBERS // copies, MAX_ATTACKS) // max(1, len(value) // 8))
+        step = max(1, min(MAX_NUMBERS // max(copies, 1), MAX_ATTACKS) // max(1, len(value) // 8))
         held = max(step, MAX_CAPITALS // targets // step * step)
         for start in range(0, len(whole.rows), held):
             rows = whole.rows[start : start + held]
@@ -136,7 +135,8 @@ class JointEvidence:
 
     def _block(self, cells: npt.NDArray[np.unsignedinteger], bet: Bet, enough: float) -> Floats:
         """The capital against each target at each of some attacks: the smallest of those against each other class."""
-        there, (copies, targets) = np.unique(cells), self._answers.shape
+        total = self._copies.n_votes
+        there, (copies, targets) = np.unique(cells) if cells.size else np.zeros(1, np.int64), self._answers.shape
         shown = [self._matrices.of(cells == cell) for cell in there[1:]]
         gains = np.ascontiguousarray(bet.gains[:, there].transpose(1, 2, 0))  # by cell, whole or half, and stake
         found = np.empty((len(cells), targets))
@@ -145,12 +145,14 @@ class JointEvidence:
             answers, labels = self._answers[:, first:last], self._labels[first:last]
             lost = self._count(shown, answers != labels)
             # All other classes as one: no capital against one of them is smaller.
-            least = _least(lost, lost, gains, bet.quiet, copies)
+            least = _least(lost, lost, gains, bet.quiet, total)
             short = np.flatnonzero((_at_least(least) < enough).any(axis=0))
             if self._n_classes > 2 and len(short):
                 rivals = np.array([np.delete(np.arange(self._n_classes), label) for label in labels[short]])
-                by_class = (answers[:, short, None] == rivals).reshape(copies, -1)
-                least[:, short] = _least(self._count(shown, by_class), lost[:, :, short], gains, bet.quiet, copies)
+                by_class = (answers[:, short, None] == rivals).reshape(copies, rivals.size)
+                least[:, short] = _least(
+                    self._count(shown, by_class), lost[:, :, short], gains, bet.quiet, self._copies.n_votes
+                )
             found[:, first:last] = _at_least(least)
         return found
 

@@ -15,16 +15,15 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.math.audit import Audit
+from starcert.math.ballots import Ballots
 from starcert.math.bets import anytime_limit
 from starcert.math.fallback import BlindAnswers, Contest, contests_of
-from starcert.math.flips import FlipRecord
-from starcert.math.joint import JointVotes
 from starcert.math.limits import chooses_multi_class, share_of_alpha, upper_limit
 from starcert.system.errors import InvalidParameterError
 
@@ -54,9 +53,9 @@ class Votes:
     objects: Counts = field(repr=False)  # for each row the number of its graph; by default each is a graph of its own
     targets: Counts = field(repr=False)  # for each row the number of the target in its graph; by default 0
     history: History = field(repr=False)
-    records: tuple[FlipRecord | None, ...] = field(repr=False)  # for each row the flips of votes against its class
+    records: Sequence[Ballots | None] = field(repr=False)  # for each row the copies that are against its class
     audit: Audit | None = field(repr=False)  # how many copies were classified again; None: not known
-    joint: Sequence[JointVotes | None] = field(repr=False)  # for each graph those of all targets; () if not kept
+    ballots: Sequence[Ballots | None] = field(repr=False)  # for each graph the copies that are kept; () if none are
     blind: BlindAnswers | None = field(repr=False)  # what each row falls back to; None: plain smoothing
 
     def __init__(
@@ -67,24 +66,27 @@ class Votes:
         objects: npt.ArrayLike | None = None,
         targets: npt.ArrayLike | None = None,
         history: History = "fixed",
-        records: Sequence[FlipRecord | None] | None = None,
+        records: Sequence[Ballots | None] | None = None,
         audit: Audit | None = None,
-        joint: Sequence[JointVotes | None] = (),
+        ballots: Sequence[Ballots | None] = (),
         blind: BlindAnswers | None = None,
     ) -> None:
         table = _as_counts(counts, "counts")
         rows = np.arange(len(table))
-        checked = {
+        checked: dict[str, Any] = {
             "counts": table,
             "selection": None if selection is None else _as_counts(selection, "selection"),
             "objects": _as_key(rows if objects is None else objects, "objects", len(rows)),
             "targets": _as_key(0 * rows if targets is None else targets, "targets", len(rows)),
             "history": history,
-            "records": (None,) * len(rows) if records is None else tuple(records),
+            "records": (None,) * len(rows) if records is None else records,
             "audit": audit,
-            "joint": joint,
+            "ballots": ballots,
             "blind": blind,
         }
+        if records is None and ballots:
+            objects = np.unique(checked["objects"], return_inverse=True)[1].reshape(-1)
+            checked["records"] = TargetBallots(ballots, objects, checked["targets"])
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         if history not in get_args(History):
@@ -122,7 +124,30 @@ class Votes:
         selection = None if self.selection is None else self.selection[rows]
         keys: dict[str, Any] = {"objects": self.objects[rows], "targets": self.targets[rows]}
         keys["blind"] = None if self.blind is None else self.blind.of_rows(rows)
-        return replace(self, counts=self.counts[rows], selection=selection, records=(self.records[index],), **keys)
+        keys |= {"records": (self.records[index],), "ballots": ()}
+        return replace(self, counts=self.counts[rows], selection=selection, **keys)
+
+
+class TargetBallots(Sequence[Ballots | None]):
+    """For each row of votes the copies that are against its class, made from the ballots of its graph on request."""
+
+    def __init__(self, ballots: Sequence[Ballots | None], objects: Counts, targets: Counts) -> None:
+        self._ballots, self._objects, self._targets = ballots, objects, targets
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    @overload
+    def __getitem__(self, index: int) -> Ballots | None: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Ballots | None]: ...
+    def __getitem__(self, index: int | slice) -> Ballots | Sequence[Ballots | None] | None:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        of_graph = self._ballots[int(self._objects[index])]
+        if of_graph is None or of_graph.labels is None:
+            return None
+        return of_graph.of_target(int(self._targets[index]))
 
 
 def _as_key(values: npt.ArrayLike, name: str, n_rows: int) -> Counts:

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.math.attacked_sites import AttackAxis, ListedAxis, pools_of, ratio_of, shares_of, shown_outcomes
+from starcert.math.ballots import Ballots
 from starcert.math.fallback import PLAIN, Contest
-from starcert.math.flips import FlipRecord
 from starcert.math.pooling import SUMMED
 
 Floats = npt.NDArray[np.float64]
@@ -21,11 +21,11 @@ Level = tuple[int, ...]
 class RecordedCopies:
     """The flips of an object's noisy copies by the axes on which it may be attacked."""
 
-    def __init__(self, flips: FlipRecord, axes: Sequence[AttackAxis], contest: Contest = PLAIN) -> None:
+    def __init__(self, flips: Ballots, axes: Sequence[AttackAxis], contest: Contest = PLAIN) -> None:
         self.axes, self.contest = tuple(axes), contest
         self.sizes = tuple(len(axis.sites) for axis in self.axes)
         self.pools = pools_of(self.axes)
-        self.n_votes = int(flips.samples.sum())
+        self.n_votes = flips.n_copies
         self._flips = flips
         self._matrices: dict[int, npt.NDArray[np.bool_]] = {}
 

@@ -29,11 +29,11 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.math.attacked_sites import AttackAxis, attack_number, describe_attack
+from starcert.math.ballots import Ballots
 from starcert.math.bets import FRACTIONS, MAX_VOTES, NOTHING, Bet, bet_below, capital_of, needed, with_reserve
 from starcert.math.choices import Choices, pooled_axes
 from starcert.math.copies import Level
 from starcert.math.fallback import PLAIN, Contest
-from starcert.math.flips import FlipRecord
 from starcert.math.listed import LevelAttacks
 from starcert.math.pooling import Scheme, level_weight, schemes_of
 from starcert.math.weighing import Columns, Weights, columns_of, weigh
@@ -79,7 +79,7 @@ class FlipEvidence(Choices):
 
     def __init__(
         self,
-        flips: FlipRecord,
+        flips: Ballots,
         axes: Sequence[AttackAxis],
         *,
         alpha: Fraction,
@@ -163,7 +163,7 @@ class FlipEvidence(Choices):
     @cached_property
     def _rivals(self) -> Whole:
         """The classes that votes against the class are for. One without votes has the largest capital against it."""
-        return np.unique(self._flips.classes).astype(np.int64)
+        return np.unique(self._flips.answers).astype(np.int64)
 
     def weights(
         self,
@@ -213,7 +213,7 @@ class FlipEvidence(Choices):
         groups = self._stages * n_bins + self.bins(pooled, self._numbers) if pooled else np.zeros(votes, dtype=np.int64)
         n_groups = len(bets) * n_bins * len(parts)
         if rivals is not None:
-            groups = groups * len(parts) + np.searchsorted(rivals, self._flips.classes)
+            groups = groups * len(parts) + np.searchsorted(rivals, self._flips.answers[:, 0])
         if not scheme.listed:
             counts = np.bincount(groups, minlength=n_groups)
             gained = quiet + gains.reshape(len(quiet), len(parts), -1).transpose(1, 0, 2) @ counts

@@ -42,6 +42,12 @@ class LevelAttacks(NamedTuple):
         return tuple(sorted(found))
 
 
+def changed_sites(attacks: AttackList, n_sites: int) -> Whole:
+    """The sites that attacks change, of an object with this many; ascending."""
+    changed = [block.ravel() % max(n_sites, 1) for blocks in attacks for block in blocks]
+    return np.unique(np.concatenate([np.empty(0, np.int64), *changed]))
+
+
 def group_attacks(axes: Sequence[AttackAxis], blocks: Sequence[Whole]) -> list[LevelAttacks]:
     """The attacks of one size by level; refused unless each gives different sites of these axes other values."""
     sizes = [axis.n_choices for axis in axes]

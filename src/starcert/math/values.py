@@ -30,10 +30,10 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.math.attacked_sites import AttackAxis, attack_number, n_attacks
+from starcert.math.ballots import Ballots
 from starcert.math.bets import Bet, capital_of, centred_bet
 from starcert.math.copies import Level, RecordedCopies
 from starcert.math.flips import AnyIntegers
-from starcert.math.joint import JointVotes
 from starcert.math.limits import upper_limit
 from starcert.math.listed import LevelAttacks
 from starcert.math.margins import RELATIVE_ERROR, Tradeoff
@@ -49,12 +49,11 @@ Floats = npt.NDArray[np.float64]
 
 
 class ValueEvidence:
-    """The outputs on all copies of one object, ready to be weighed; the axes have those sites that the votes keep."""
+    """The outputs on all copies of one object, ready to be weighed; the axes have sites whose flips were kept."""
 
-    def __init__(self, votes: JointVotes, axes: Sequence[AttackAxis]) -> None:
-        numbered = [axis._replace(sites=np.searchsorted(votes.sites, axis.sites)) for axis in axes]
-        self._copies = RecordedCopies(votes.flips, numbered)
-        self._answers = votes.answers
+    def __init__(self, ballots: Ballots, axes: Sequence[AttackAxis]) -> None:
+        self._copies = RecordedCopies(ballots, axes)
+        self._answers = ballots.answers
 
     def upper(self, target: int, tops: Whole, n: int, attacks: Iterable[LevelAttacks], needed: int) -> int:
         """The least end j found with capitals against a mean of j/ENDS or more, of all attacks, that are as needed.

@@ -30,8 +30,8 @@ import numpy.typing as npt
 from starcert.classifiers.base import Classifier, check_alone, check_regrouped
 from starcert.math.attacked_sites import MAX_EVIDENCE_SITES, influences
 from starcert.math.audit import COPIES, Audit
+from starcert.math.ballots import Ballots
 from starcert.math.confidence import Votes
-from starcert.math.flips import FlipRecord
 from starcert.objects import Sites
 from starcert.objects.binding import attack_axes
 from starcert.objects.laws import Law
@@ -204,7 +204,7 @@ def _order(seed: int, purpose: str, number: int) -> npt.NDArray[np.int64]:
     return np.argsort(_words(seed, purpose, number), kind="stable")
 
 
-def _attacks(job: Job, graph: int, record: FlipRecord | None, number: int) -> list[Attack]:
+def _attacks(job: Job, graph: int, record: Ballots | None, number: int) -> list[Attack]:
     """This many attacks on a graph, the most dangerous first; none where there is nothing to attack, or too much.
 
     They change sites to what noise may show there: a classifier need not be able to answer anything else.

@@ -107,9 +107,16 @@ class DecidedPlan(Plan):
         return Wanted(self.most.selection, min(following, self.most.estimation))
 
     def _is_decided(self, so_far: SoFar) -> bool:
-        records = so_far.records or (None,) * len(so_far.estimation)
-        given = so_far.estimation, so_far.selection
-        votes = Votes(*given, history="stopped", records=records, blind=so_far.blind)
+        targets = np.arange(len(so_far.estimation))
+        votes = Votes(
+            so_far.estimation,
+            so_far.selection,
+            objects=0 * targets,
+            targets=targets,
+            history="stopped",
+            ballots=(so_far.ballots,),
+            blind=so_far.blind,
+        )
         axes = cache(lambda: attack_axes(self.problem.sites[so_far.object], self.problem.noise))
         looks = self._looks(so_far.chunk_size)
         weighs = so_far.n_estimation == next(votes for votes in looks if 4 * votes >= self.most.estimation)
@@ -161,7 +168,7 @@ class DecidedPlan(Plan):
         record, (contest,) = votes.records[0], votes.contests
         if record is None or contest != PLAIN or len(record) * record.n_sites > MAX_INFLUENCES:
             return False
-        sure = sure_influences(record, axes, SURE) + int(record.against.sum()) / int(record.samples.sum())
+        sure = sure_influences(record, axes, SURE) + len(record) / record.n_copies
         worst = np.flatnonzero(sure > contest.limit)
         if self.questions is not None:
             singles = [block.ravel() for block in self.questions[graph].attacks[0] if block.shape[1] == 1]

@@ -18,7 +18,7 @@ from itertools import chain
 from starcert.claims.certificate import Certificate, Grounds, Verdict, Verdicts, lies_within
 from starcert.claims.certificates import Certificates
 from starcert.claims.question import Question
-from starcert.math.attacked_sites import AttackAxis
+from starcert.math.attacked_sites import AttackAxis, axes_at
 from starcert.math.bets import anytime_limit, class_and_rival
 from starcert.math.confidence import Votes
 from starcert.math.copies import Level
@@ -62,7 +62,8 @@ def with_evidence(
     drawn, ends = 0, list[OwnVotes]()
     axes_by_object = cache(lambda number: attack_axes(job.sites[number], job.noise))
     for row, one in enumerate(certificates):
-        verdicts, record, share = None, votes.records[row], most // job.n_targets(one.object)
+        verdicts, of_row, share = None, votes.row(row), most // job.n_targets(one.object)
+        (record,) = of_row.records
         # Attacks of a list cannot be weighed where it is not known which sites flipped, only tried; clean answers can.
         attacked = record is not None and (record.complete or share > 0 or one.asked is None)
         if attacked or (record is not None and one.abstained):
@@ -70,7 +71,7 @@ def with_evidence(
             if share:
                 own = OwnVotes(job, one, most=share, store=store, executor=executor)
             judge = partial(verdicts_of, alpha=alpha, max_flips=max_flips, asked=one.asked)
-            verdicts = judge(one, votes.row(row), axes, own=own)
+            verdicts = judge(one, of_row, axes, own=own)
             if verdicts.shown is not None:
                 verdicts = verdicts.on(job.sites[one.object])
             if own is not None and verdicts.own_votes:
@@ -116,13 +117,13 @@ def verdicts_of(
     if asked is None:
         found = find(evidence, frontier, max_flips=max_flips)
         return replace(found, levels=levels | dict(found.levels))
-    listed = [[part for part in parts if not one.proves(part.level)] for parts in asked.parts(axes)]
+    listed = [[part for part in parts if not one.proves(part.level)] for parts in asked.parts(evidence.axes)]
     certified, most = asked.certified_by(one.proves), asked.threat.most
     beyond = ((certified + 1,),) if certified < most else ()
     found = find(evidence, Frontier(((certified,),) if frontier.radii else (), beyond, verified=True), listed=listed)
     assert found.grounds is not None
     sizes = {size: verdict for (size,), verdict in found.levels.items()}
-    grounds = found.grounds._replace(attacks=asked.attacks)
+    grounds = found.grounds._replace(attacks=asked.attacks, axes=tuple(axes))
     return replace(found, levels=levels, frontier=frontier, sizes=sizes, grounds=grounds)
 
 
@@ -141,8 +142,9 @@ def evidence_of(votes: Votes, axes: Sequence[AttackAxis], *, alpha: Fraction, bo
     record, selection = votes.records[0], votes.selection
     assert record is not None
     assert selection is not None
+    kept = axes if record.sites is None else axes_at(axes, record.sites)
     failure = 1 - selection[0][votes.labels[0]] / selection[0].sum()
-    return FlipEvidence(record, axes, alpha=alpha, failure=failure, box=box, contest=votes.contests[0])
+    return FlipEvidence(record, kept, alpha=alpha, failure=failure, box=box, contest=votes.contests[0])
 
 
 def find_verdicts(

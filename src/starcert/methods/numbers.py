@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from starcert.claims.collective import changed_sites
 from starcert.claims.question import Question
 from starcert.classifiers.base import Classifier
 from starcert.math.confidence import Family, check_alpha, check_family
@@ -93,18 +92,18 @@ class SmoothedRegressor:
         if asked is not None and not asked.by_radius:
             questions = tuple(Question.of(asked, each, problem.noise) for each in problem.sites)
             kept = tuple(
-                KeptSites(*changed_sites(question, each, problem.noise), whole=False)
+                KeptSites.changed_by(question, each, problem.noise)
                 for question, each in zip(questions, problem.sites, strict=True)
             )
         else:
             kept = tuple(KeptSites.everywhere(each, problem.noise) for each in problem.sites)
         kept = self._affordable(kept, problem, samples, listed=questions is not None)
-        joint_sites = {number: each.sites for number, each in enumerate(kept) if each is not None}
-        run = VotingRun(self.base, problem, seed, how, joint_sites, joint_only=True)
+        listed = {number: each.sites for number, each in enumerate(kept) if each is not None}
+        run = VotingRun(self.base, problem, seed, how, listed, every_copy=True)
         plan, nodes = plan_of(samples, how.selection_samples), run.job.target_nodes
         look = {"selection": plan.most.selection, "estimation": samples, "evidence": True}
         with run.opened() as store:
-            votes = draw_votes(run, plan, store, record=bool(joint_sites), look=look)
+            votes = draw_votes(run, plan, store, record=bool(listed), look=look)
         return ValueCertificates(
             self.outputs,
             problem.noise,

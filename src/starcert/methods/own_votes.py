@@ -20,7 +20,7 @@ from typing_extensions import override
 from starcert.claims.certificate import Certificate
 from starcert.classifiers.base import are_tied
 from starcert.math.attacked_sites import sites_by_pool
-from starcert.math.joint import OwnTally
+from starcert.math.ballots import OwnTally
 from starcert.objects import Sites
 from starcert.objects.binding import attack_axes
 from starcert.objects.noise import Noise

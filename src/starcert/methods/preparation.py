@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from starcert.claims.collective import JointQuestion, ask_jointly
 from starcert.claims.question import Question
 from starcert.classifiers.base import Classifier
 from starcert.math.confidence import Family, check_alpha, check_family
@@ -45,7 +44,6 @@ class Preparation:
     questions: Sequence[Question] | None  # of a threat that lists its attacks, for each object
     evidence: Evidence | None
     most_own: int  # the most votes at attacked versions of an object
-    jointly: Sequence[JointQuestion] | None  # the questions about all targets at once, for each object
     nodes: TargetNodes | None  # of each certificate, where nodes are classified
 
     @classmethod
@@ -74,15 +72,13 @@ class Preparation:
         elif asked is not None:
             questions = [Question.of(asked, each, problem.noise) for each in problem.sites]
         weighing = possible_evidence(problem, Evidence.of(evidence))
-        if fallback is not None and weighing is not None and weighing.collective:
-            hint = "Leave out collective."
-            raise InvalidParameterError("evidence", "be plain evidence where there is a fallback", weighing, hint)
         plan: Plan = plan_of(samples, how.selection_samples)
-        jointly = None
-        if weighing is not None and weighing.collective:
-            jointly = ask_jointly(base, problem, asked, questions, samples)
-        joint_sites = None if jointly is None else {number: each.sites for number, each in enumerate(jointly)}
-        run = VotingRun(base, problem, seed, how, joint_sites, fallback=fallback)
+        listed = {
+            number: question.changed(sites.n_sites)
+            for number, (question, sites) in enumerate(zip(questions or (), problem.sites, strict=False))
+            if weighing is not None and base.n_targets(sites.frame)
+        }
+        run = VotingRun(base, problem, seed, how, listed, fallback=fallback)
         together = sum(map(run.job.n_targets, range(len(problem)))) if family == "all" else 1
         shares = AlphaShares.of(Fraction(alpha), evidence=weighing is not None, family_size=together)
         own = samples if weighing is None or weighing.own_samples is None else weighing.own_samples
@@ -103,7 +99,6 @@ class Preparation:
             questions,
             weighing,
             own,
-            jointly,
             run.job.target_nodes,  # refused before the first vote where they are no nodes
         )
 
@@ -143,8 +138,6 @@ def possible_evidence(problem: Problem, wanted: Evidence | None) -> Evidence | N
     """
     if wanted is None or not (sentence := evidence_left_out(problem)):
         return wanted
-    if wanted.collective:
-        raise InvalidParameterError("collective", f"needs other objects. {sentence}")
     warnings.warn(sentence, StarcertWarning, stacklevel=5)
     return None if all(problem.without_evidence) else wanted
 

@@ -271,9 +271,11 @@ def certify_rows(bounds: Bounds, prepared: Preparation, classes: Sequence[Hashab
         classes=classes,
     )
     collective = None
-    if prepared.jointly is not None:
+    if prepared.evidence is not None and bounds.blind is None:
         matrices = matrices_of(prepared.run.job.classifier)
-        collective = Collective(prepared.jointly, votes, bounds.labels, prepared.alpha, matrices)
+        collective = Collective(
+            votes, bounds.labels, prepared.alpha, problem=problem, listed=prepared.questions, matrices=matrices
+        )
     found = replace(found, asked=prepared.questions, threat=prepared.threat, collective=collective)
     _LOG.info("%d certificates by p_A, %d abstain", len(found), found.abstained.sum())
     return found

@@ -22,7 +22,7 @@ import numpy as np
 from starcert.claims.question import LevelQuestion, Question
 from starcert.claims.slack import tradeoffs_of
 from starcert.classifiers.values import ValueRange
-from starcert.math.attacked_sites import AttackAxis, ListedAxis, n_attacks, pools_of
+from starcert.math.attacked_sites import AttackAxis, ListedAxis, axes_at, n_attacks, pools_of
 from starcert.math.bets import needed
 from starcert.math.confidence import Votes, check_alpha
 from starcert.math.evidence import MAX_ATTACKS
@@ -91,6 +91,12 @@ class KeptSites(NamedTuple):
     sites: Integers  # their positions, ascending
     axes: tuple[AttackAxis, ...]  # with these sites alone
     whole: bool  # whether these are all sites that can be attacked
+
+    @classmethod
+    def changed_by(cls, asked: Question, sites: Sites, noise: Noise) -> KeptSites:
+        """Those that the attacks of a question change."""
+        changed = asked.changed(sites.n_sites)
+        return cls(changed, axes_at(attack_axes(sites, noise), changed), whole=False)
 
     @classmethod
     def everywhere(cls, sites: Sites, noise: Noise) -> KeptSites | None:
@@ -240,7 +246,7 @@ class ValueCertificates(Sequence["ValueCertificate"]):
         return LevelQuestion.of(claim.threat, self.noise, self.capacities[number]).largest
 
     def _evidence(self, number: int) -> ValueEvidence:
-        kept, votes = self.kept[number], self.votes.joint[number]
+        kept, votes = self.kept[number], self.votes.ballots[number]
         assert kept is not None
         assert votes is not None
         if number not in self._ready:

@@ -76,7 +76,7 @@ class RunSettings(InputSettings, frozen=True, kw_only=True):
     )] = None  # fmt: skip
     collective: Annotated[bool, RunSetting(
         "With evidence and a threat, also claim about all answers together that no attack changes more than k of them: "
-        "alpha is divided neither between answers nor between attacks. It takes memory for all votes side by side.",
+        "alpha is divided neither between answers nor between attacks.",
         shown="no", table="evidence", in_sweeps=False, implied=True, changes="certificates",
     )] = False  # fmt: skip
     plan: Annotated[Literal["fixed", "decided"], RunSetting(

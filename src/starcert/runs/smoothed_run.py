@@ -51,8 +51,10 @@ class Smoothed:
     ) -> Archive:
         """The certificates; labels are class numbers."""
         found = certified(settings, ready, ready.problem, store=place.votes(settings.store), executor=executor)
+        claims = [found.at_most_changed(settings.threat)] if settings.collective and settings.threat else None
         return Archive.from_result(
             found,
+            claims=claims,
             names=row_names(found.objects.tolist(), found.nodes, ready.data.names),
             labels=ready.labels,
             class_names=ready.data.class_names,
@@ -92,4 +94,4 @@ def certified(
 
 
 def _evidence(settings: RunSettings) -> Evidence:
-    return Evidence(settings.own_samples, settings.collective)
+    return Evidence(settings.own_samples)

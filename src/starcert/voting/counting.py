@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.classifiers.base import MIN_BATCH
-from starcert.math.flips import FlipRecord, Flips, ShownFlips
-from starcert.math.joint import JointVotes
+from starcert.math.ballots import Ballots
+from starcert.math.flips import Flips, ShownFlips
 from starcert.objects import Sites
 from starcert.objects.binding import first_axis_of_sites
 from starcert.sampling.batch import Copies, NoisyCopies, flips_of, select_copies
@@ -33,7 +33,7 @@ from starcert.voting.ask import (
     sampler_of,
     table_of,
 )
-from starcert.voting.plans import NOT_RECORDED, Chunk, Job, Tally
+from starcert.voting.plans import Chunk, Job, Tally
 
 MAX_BATCH_BYTES = 2**21  # of the bits and degrees of the copies of several chunks that are one batch
 CHUNKS_WITH_TABLE = 8  # chunks that are one piece where copies repeat: few of them are distinct
@@ -131,15 +131,13 @@ def _batches(job: Job, sites: Sites, chunk: Chunk, n_copies: int) -> Iterator[Ba
 
 
 class _Counter:
-    """Counts the votes of one chunk, batch by batch, and records the flips of those against a class."""
+    """Counts the votes of one chunk, batch by batch, and keeps the copies that are to be recorded."""
 
     def __init__(self, job: Job, sites: Sites, chunk: Chunk) -> None:
         self._job, self._sites, self._chunk = job, sites, chunk
         classifier = job.classifier
         n_targets = classifier.n_targets(sites.frame)
         self._counts = np.zeros((1 if n_targets is None else n_targets, classifier.n_classes), dtype=np.int64)
-        self._labels = None if chunk.against is None else np.atleast_1d(chunk.against)
-        self._joint_sites = job.joint_sites.get(chunk.graph)
         self._answers: list[npt.NDArray[np.signedinteger]] = []
         self._flips: list[Flips] = []
         self._n_counted = 0
@@ -168,41 +166,34 @@ class _Counter:
         self._counts += np.bincount(places.ravel(), minlength=self._counts.size).reshape(self._counts.shape)
         if (kept := n_first(n_targets) - self._n_counted) > 0:
             self._first.append(wanted[:kept])
-        if self._labels is not None:
-            kept = (wanted != self._labels) & (self._labels != NOT_RECORDED) | (self._joint_sites is not None)
-            against = np.flatnonzero(kept.any(axis=1))
-            self._answers.append(wanted[against])
-            self._flips.append(flips_of(batch, against + first))
+        if (recorded := self._chunk.recorded) is not None:
+            labels, rows = recorded.labels, np.arange(len(wanted))
+            if labels is not None:
+                wanted = wanted[:, : len(labels)]
+                rows = np.flatnonzero((wanted != labels).any(axis=1))
+            self._answers.append(wanted[rows])
+            self._flips.append(flips_of(batch, rows + first))
         self._n_counted += len(answers)
 
     def tally(self) -> Tally:
-        """The votes, and the flips that are to be recorded."""
-        if self._labels is None:
-            return Tally(self._chunk, self._counts, first=self._first_answers())
-        return self._recorded(self._labels)
+        """The votes, and the ballots that are to be kept."""
+        first = np.concatenate(self._first).astype(np.int64)
+        return Tally(self._chunk, self._counts, self._ballots(), first)
 
-    def _recorded(self, labels: npt.NDArray[np.int64]) -> Tally:
-        noise, n_sites, flips = self._job.noise, self._sites.n_sites, self._flips
-        if not noise.is_valued:
+    def _ballots(self) -> Ballots | None:
+        job, chunk, flips = self._job, self._chunk, self._flips
+        if chunk.recorded is None:
+            return None
+        if not job.noise.is_valued:
             flips = [each.places if isinstance(each, ShownFlips) else each for each in flips]
-        answers = np.concatenate(self._answers)
-        everything = FlipRecord.of_chunk(int(labels[0]), n_sites, self._chunk.samples, answers[:, 0], flips)
-        joint = None
-        if self._joint_sites is not None:
-            joint = JointVotes.of_chunk(self._joint_sites, everything, answers)
-        too_large = len(everything) * n_sites > 8 * MAX_CHUNK_BYTES and everything.flip_bytes > MAX_CHUNK_BYTES
-        if self._chunk.by_axis or too_large:
-            everything = everything.by_numbers(first_axis_of_sites(self._sites, noise), len(noise.axes))
-        records: tuple[FlipRecord | None, ...] = (everything,)
-        if len(labels) > 1 or joint is not None:
-            records = tuple(
-                None if label == NOT_RECORDED else everything.against_class(label, answers[:, target])
-                for target, label in enumerate(labels.tolist())
-            )
-        return Tally(self._chunk, self._counts, records, joint, self._first_answers())
-
-    def _first_answers(self) -> npt.NDArray[np.int64]:
-        return np.concatenate(self._first).astype(np.int64)
+        labels, how = chunk.recorded
+        found = Ballots.of_chunk(labels, self._sites.n_sites, chunk.samples, np.concatenate(self._answers), flips)
+        if how == "listed":
+            return found.at(job.listed[chunk.graph])
+        too_large = len(found) * found.n_sites > 8 * MAX_CHUNK_BYTES and found.flip_bytes > MAX_CHUNK_BYTES
+        if how == "numbers" or too_large:
+            return found.by_numbers(first_axis_of_sites(self._sites, job.noise), len(job.noise.axes))
+        return found
 
 
 def n_first(n_targets: int) -> int:

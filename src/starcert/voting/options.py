@@ -67,16 +67,13 @@ class Evidence:
     Args:
         own_samples: the most votes at attacked versions of each graph, for levels that the votes on the clean graph
             leave open; by default as many as `samples`.
-        collective: whether to keep the votes of all targets side by side, at the sites that the threat can attack:
-            `Certificates.at_most_changed` needs them.
 
     Example:
         >>> Evidence(own_samples=20_000)
-        Evidence(own_samples=20000, collective=False)
+        Evidence(own_samples=20000)
     """
 
     own_samples: int | None = None
-    collective: bool = False
 
     def __post_init__(self) -> None:
         if self.own_samples is not None:

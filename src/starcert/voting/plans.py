@@ -23,9 +23,9 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from starcert.classifiers.base import CHUNK_SIZE, Classifier
+from starcert.math.ballots import Ballots
 from starcert.math.fallback import BlindAnswers
-from starcert.math.flips import FlipRecord, Integers
-from starcert.math.joint import JointVotes
+from starcert.math.flips import Integers
 from starcert.objects import Sites, TargetNodes
 from starcert.objects.binding import Problem
 from starcert.objects.noise import Noise
@@ -33,36 +33,35 @@ from starcert.sampling.sampler import check_fits
 from starcert.sampling.streams import Purpose
 from starcert.system.errors import InvalidParameterError, whole_number
 
-NOT_RECORDED = -1  # in the place of the class of a target whose flips are not recorded
-
 Counts = npt.NDArray[np.int64]
 
 StoppingPlan: TypeAlias = Literal["fixed", "decided"]
 """All votes, or as many as it takes to decide the question."""
 
 
-class Chunk(NamedTuple):
-    """The first `samples` of one random stream: noisy copies of one graph for one purpose.
+class Recorded(NamedTuple):
+    """Which copies are kept, with their flips: see `Ballots`."""
 
-    With a class in `against`, the flips of the votes against it are recorded; with several, those against the class of
-    each target, `NOT_RECORDED` for none. With `by_axis`, only the number of flips on each axis is.
-    """
+    labels: tuple[int, ...] | None  # the classes of the first targets; None: every copy is kept, for all targets
+    flips: Literal["all", "listed", "numbers"] = "all"  # at all sites, at those of `Job.listed`, or counted by axis
+
+
+class Chunk(NamedTuple):
+    """The first `samples` of one random stream: noisy copies of one graph for one purpose."""
 
     graph: int
     purpose: Purpose
     number: int
     samples: int
-    against: int | tuple[int, ...] | None = None
-    by_axis: bool = False
+    recorded: Recorded | None = None  # which of the copies are kept; None: only the votes are counted
 
 
 class Tally(NamedTuple):
-    """A chunk, its votes, shape (targets, classes), and for each target the recorded flips; () if none are recorded."""
+    """A chunk, its votes, shape (targets, classes), and the ballots that are kept, if any."""
 
     chunk: Chunk
     counts: Counts
-    records: tuple[FlipRecord | None, ...] = ()
-    joint: JointVotes | None = None  # those of all targets side by side, where the job wants them
+    ballots: Ballots | None = None
     first: Counts | None = None  # the answers on the first copies; None: the store has counts alone
 
 
@@ -75,9 +74,8 @@ class Job:
     seed: int  # of all streams
     chunk_size: int = CHUNK_SIZE  # samples drawn for a chunk, whether or not all of them are used
     batch_size: int | None = None  # the most graphs that the classifier sees at once; None: as many as it wants
-    # by graph the sites whose flips are kept for all targets together, where flips are recorded: see `JointVotes`
-    joint_sites: Mapping[int, Integers] = field(default_factory=dict)
-    joint_only: bool = False  # nothing else is recorded: votes are for or against no class
+    listed: Mapping[int, Integers] = field(default_factory=dict)  # by graph the sites that listed attacks change
+    every_copy: bool = False  # whether copies are kept for their outputs, which are for or against no class
     blind: BlindAnswers | None = None  # what each target of each graph falls back to; None: plain smoothing
 
     @classmethod
@@ -151,9 +149,8 @@ def chunks_of(
     samples: int,
     chunk_size: int,
     first: int = 0,
-    against: int | tuple[int, ...] | None = None,
+    recorded: Recorded | None = None,
     *,
-    by_axis: bool = False,
     first_chunk: int | None = None,
 ) -> Iterator[Chunk]:
     """The chunks that make up a number of samples, but for the `first`, in whole chunks; the last one may be partial.
@@ -167,7 +164,7 @@ def chunks_of(
         if start >= samples:
             return
         if start >= first:
-            yield Chunk(graph, purpose, number, min(end, samples) - start, against, by_axis)
+            yield Chunk(graph, purpose, number, min(end, samples) - start, recorded)
         start = end
 
 
@@ -200,9 +197,7 @@ class SoFar(NamedTuple):
     estimation: Counts  # estimation votes, likewise
     chunk_size: int  # samples in a whole chunk
     object: int = 0  # the number of the graph
-    # for each target the flips of the estimation votes against the class that the selection votes chose; None before
-    # the first of them, and where flips are not recorded
-    records: tuple[FlipRecord | None, ...] = ()
+    ballots: Ballots | None = None  # of the estimation votes; None before the first, and where flips are not recorded
     blind: BlindAnswers | None = None  # what each target falls back to
 
     @property

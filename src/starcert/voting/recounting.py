@@ -63,7 +63,7 @@ class DrawnVotes:
 
     def _check(self, tally: Tally) -> None:
         assert tally.first is not None
-        piece = ChunkAgain(tally.chunk._replace(samples=len(tally.first), against=None))
+        piece = ChunkAgain(tally.chunk._replace(samples=len(tally.first), recorded=None))
         for _, (answers, tied) in ask(self._job, [piece]):
             if ((answers != tally.first) & ~tied).any():
                 raise ChangedError

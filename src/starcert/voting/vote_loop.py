@@ -10,16 +10,15 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.classifiers.base import Classifier
+from starcert.math.ballots import Ballots
 from starcert.math.confidence import Votes
 from starcert.math.fallback import BlindAnswers
-from starcert.math.flips import MAX_FLIP_BYTES, FlipRecord, Integers, flip_bytes
-from starcert.math.joint import NO_CLASS, JointVotes
+from starcert.math.flips import MAX_FLIP_BYTES, Integers, flip_bytes
 from starcert.objects.binding import Problem, first_axis_of_sites
 from starcert.sampling.sampler import expected_flips
 from starcert.sampling.streams import Purpose
@@ -29,7 +28,7 @@ from starcert.voting import PURPOSES, plans
 from starcert.voting.ask import prepare
 from starcert.voting.counting import tallies
 from starcert.voting.options import Voting
-from starcert.voting.plans import NOT_RECORDED, Chunk, Counts, Job, Plan, SoFar, Tally, Wanted
+from starcert.voting.plans import Chunk, Counts, Job, Plan, Recorded, SoFar, Tally, Wanted
 from starcert.voting.recounting import CHANGED, ChangedError, DrawnVotes, stored_chunks
 from starcert.voting.store import GraphRecord, VoteSettings, VoteStore
 
@@ -43,14 +42,14 @@ class VotingRun:
         problem: Problem,
         seed: int,
         voting: Voting,
-        joint_sites: Mapping[int, Integers] | None = None,
+        listed: Mapping[int, Integers] | None = None,
         *,
-        joint_only: bool = False,
+        every_copy: bool = False,
         fallback: Callable[[Job], BlindAnswers] | None = None,
     ) -> None:
         job = Job.of(base, problem, seed, voting.chunk_size, voting.batch_size)
         blind = None if fallback is None else fallback(job)
-        self.job = replace(job, joint_sites=joint_sites or {}, joint_only=joint_only, blind=blind)
+        self.job = replace(job, listed=listed or {}, every_copy=every_copy, blind=blind)
         if not len(problem):
             raise InvalidParameterError("graphs", "hold at least one graph", [])
         plans.check_memory(self.job)
@@ -108,9 +107,9 @@ def count_votes(
 ) -> Votes:
     """The votes that a plan wants on every graph of a job, counted here or on an executor.
 
-    With `record`, flips of estimation votes against the class of each target are kept, as `what_to_record` says: the
-    class that the selection votes choose, which all come first then. A store keeps every chunk, and gives those that
-    it has; some stored chunks are counted again first. Votes that are drawn are noted in `drawn`.
+    With `record`, copies on which a target disagrees with its class are kept, as `what_to_record` says: the class that
+    the selection votes choose, which all come first then. A store keeps every chunk, and gives those that it has; some
+    stored chunks are counted again first. Votes that are drawn are noted in `drawn`.
     """
     if store is not None:
         for tally in tallies(job, stored_chunks(job, store), executor):
@@ -126,7 +125,7 @@ def count_votes(
 
 def _keep(store: VoteStore, tally: Tally) -> None:
     graph, purpose, number, samples, *_ = tally.chunk
-    store.add(graph, purpose, number, tally.counts, samples=samples, records=tally.records)
+    store.add(graph, purpose, number, tally.counts, samples=samples, ballots=tally.ballots)
 
 
 class _Count:
@@ -153,17 +152,16 @@ class _Count:
         self._looked = False
         self._first_chunk: dict[Purpose, int | None] = {"selection": None, "estimation": plan.first_chunk}
         self._recordings = {
-            i: [_Recording(job, i) for _ in range(n)]
-            for i, n in enumerate(self._n_targets)
-            if record and not job.problem.without_evidence[i] and (i in job.joint_sites or not job.joint_only)
+            i: _Recording(job, i)
+            for i in range(len(job.sites))
+            if record and not job.problem.without_evidence[i] and (i in job.listed or not job.every_copy)
         }
-        self._joint: dict[int, dict[int, JointVotes]] = {}  # by graph and chunk
         for graph in range(len(job.sites)):
             self._look(graph)
 
     def votes(self) -> Votes:
         """The votes, once nothing is waiting."""
-        for graph in {} if self._job.joint_only else self._recordings:
+        for graph in self._recordings:
             self._warn_of_unrecorded_targets(graph)
         objects = np.repeat(np.arange(len(self._n_targets)), self._n_targets)
         selection = self._counts["selection"]
@@ -175,8 +173,7 @@ class _Count:
             objects=objects,
             targets=np.arange(len(objects)) - self._firsts[objects],
             history="stopped" if self._looked else "fixed" if fixed else "looked",
-            records=[one for graph in range(len(self._n_targets)) for one in self._records(graph)],
-            joint=tuple(map(self._joint_votes, range(len(self._n_targets)))) if self._joint else (),
+            ballots=tuple(map(self._ballots, range(len(self._n_targets)))) if self._recordings else (),
             blind=self._job.blind,
         )
 
@@ -191,10 +188,12 @@ class _Count:
             for purpose, before, now in zip(PURPOSES, have, want, strict=True):
                 if now == before:
                     continue
-                recorded = self._recorded(graph) if purpose == "estimation" else Recorded(None)
+                recorded = self._recorded(graph) if purpose == "estimation" else None
                 stored = self._stored(graph, purpose, recorded)
-                how = {**recorded._asdict(), "first_chunk": self._first_chunk[purpose]}
-                for chunk in plans.chunks_of(graph, purpose, now, self._job.chunk_size, before, **how):
+                first = self._first_chunk[purpose]
+                for chunk in plans.chunks_of(
+                    graph, purpose, now, self._job.chunk_size, before, recorded, first_chunk=first
+                ):
                     found = stored.get(chunk.number)
                     if found is not None and found.chunk.samples == chunk.samples:
                         self._add(found)
@@ -215,11 +214,8 @@ class _Count:
     def _add(self, tally: Tally) -> None:
         chunk = tally.chunk
         self._counts[chunk.purpose][self._rows(chunk.graph)] += tally.counts
-        if chunk.against is not None and not self._job.joint_only:
-            for recording, record in zip(self._recordings[chunk.graph], tally.records, strict=True):
-                recording.add(chunk.number, record)
-        if tally.joint is not None:
-            self._joint.setdefault(chunk.graph, {})[chunk.number] = tally.joint
+        if tally.ballots is not None:
+            self._recordings[chunk.graph].add(chunk.number, tally.ballots)
         self._advance(chunk.samples)
 
     def _close(self, graph: int) -> None:
@@ -271,20 +267,14 @@ class _Count:
 
     def _so_far(self, graph: int) -> SoFar:
         selection, estimation = (self._counts[purpose][self._rows(graph)] for purpose in PURPOSES)
-        return SoFar(selection, estimation, self._job.chunk_size, graph, self._records(graph), self._blind(graph))
+        return SoFar(selection, estimation, self._job.chunk_size, graph, self._ballots(graph), self._blind(graph))
 
-    def _records(self, graph: int) -> tuple[FlipRecord | None, ...]:
+    def _ballots(self, graph: int) -> Ballots | None:
+        return self._recordings[graph].ballots() if graph in self._recordings else None
+
+    def _recorded(self, graph: int) -> Recorded | None:
         if graph not in self._recordings:
-            return (None,) * self._n_targets[graph]
-        return tuple(recording.record() for recording in self._recordings[graph])
-
-    def _joint_votes(self, graph: int) -> JointVotes | None:
-        parts = self._joint.get(graph, {})
-        return JointVotes.joined([parts[number] for number in sorted(parts)]) if parts else None
-
-    def _recorded(self, graph: int) -> Recorded:
-        if graph not in self._recordings:
-            return Recorded(None)
+            return None
         selection = self._counts["selection"][self._rows(graph)]
         return what_to_record(self._job, graph, selection, self._plan.most.estimation, self._blind(graph))
 
@@ -292,126 +282,112 @@ class _Count:
         return None if self._job.blind is None else self._job.blind.of_rows(self._rows(graph))
 
     def _warn_of_unrecorded_targets(self, graph: int) -> None:
-        against = self._recorded(graph).against
-        kept = sum(label != NOT_RECORDED for label in against) if isinstance(against, tuple) else 1
-        if kept < self._n_targets[graph]:
+        recorded, n_targets = self._recorded(graph), self._n_targets[graph]
+        kept = n_targets if recorded is None or recorded.labels is None else len(recorded.labels)
+        if kept < n_targets:
             warnings.warn(
-                f"the flips of {kept:,} of {self._n_targets[graph]:,} targets of graph {graph} are recorded: those of "
-                f"all would take more than {MAX_FLIP_BYTES:,} bytes. The others have certificates by p_A alone.",
+                f"the flips of {kept:,} of {n_targets:,} targets of graph {graph} are recorded: those of all would "
+                f"take more than {MAX_FLIP_BYTES:,} bytes. The others have certificates by p_A alone.",
                 StarcertWarning,
                 stacklevel=1,
             )
 
-    def _stored(self, graph: int, purpose: Purpose, recorded: Recorded) -> dict[int, Tally]:
-        """The stored chunks of a graph by number; where flips are to be recorded, those that have them.
-
-        A store keeps no joint votes of several targets: where they are wanted, all chunks are counted again.
-        """
-        sites = self._job.joint_sites.get(graph)
-        one = self._job.joint_only and isinstance(recorded.against, int)  # its record has all its votes
-        if self._store is None or (recorded.against is not None and sites is not None and not one):
+    def _stored(self, graph: int, purpose: Purpose, recorded: Recorded | None) -> dict[int, Tally]:
+        """The stored chunks of a graph by number; where copies are to be kept, those that have their ballots."""
+        if self._store is None:
             return {}
         stored = {
-            number: Tally(Chunk(graph, purpose, number, samples, *recorded), votes)
+            number: Tally(Chunk(graph, purpose, number, samples, recorded), votes)
             for number, samples, votes in self._store.tallies(graph, purpose)
         }
-        if recorded.against is None:
+        if recorded is None:
             return stored
-        n_sites, against = self._job.sites[graph].n_sites, recorded.against
-        labels = (against,) if isinstance(against, int) else against
-        wanted = [target for target, label in enumerate(labels) if label != NOT_RECORDED]
-        records: dict[int, list[FlipRecord | None]] = {number: [None] * len(labels) for number in stored}
-        for target in wanted:
-            for number, record in self._store.flips(graph, target).items():
-                alike = (record.label, record.n_sites) == (labels[target], n_sites)
-                same_form = len(labels) == 1 or record.complete != recorded.by_axis
-                same_form &= record.complete or sites is None
-                if alike and same_form and record.samples[0] == stored[number].chunk.samples:
-                    records[number][target] = record
-        found = {
-            number: tally._replace(records=tuple(records[number]))
+        kept = self._store.ballots(graph)
+        return {
+            number: tally._replace(ballots=kept[number])
             for number, tally in stored.items()
-            if all(records[number][target] is not None for target in wanted)
+            if number in kept and kept[number].n_copies == tally.chunk.samples and self._fits(kept[number], tally.chunk)
         }
-        return found if sites is None else {number: _with_joint(tally, sites) for number, tally in found.items()}
 
-
-def _with_joint(tally: Tally, sites: Integers) -> Tally:
-    """A tally with the joint votes of one target, from the record of all its votes."""
-    (record,) = tally.records
-    assert record is not None
-    return tally._replace(joint=JointVotes.of_chunk(sites, record, record.classes[:, None]))
-
-
-class Recorded(NamedTuple):
-    """What is recorded of the votes on a graph: see `Chunk`."""
-
-    against: int | tuple[int, ...] | None
-    by_axis: bool = False
+    def _fits(self, ballots: Ballots, chunk: Chunk) -> bool:
+        """Whether stored ballots are those that a chunk would have; its flips may have been too many to be kept."""
+        recorded, sites = chunk.recorded, self._job.listed.get(chunk.graph)
+        assert recorded is not None
+        if (ballots.labels, ballots.n_sites) != (recorded.labels, self._job.sites[chunk.graph].n_sites):
+            return False
+        if recorded.flips == "listed":
+            return ballots.sites is not None and np.array_equal(ballots.sites, sites)  # type: ignore[arg-type]
+        return ballots.sites is None and (not ballots.complete or recorded.flips == "all")
 
 
 def what_to_record(job: Job, graph: int, selection: Counts, votes: int, blind: BlindAnswers | None = None) -> Recorded:
-    """What is recorded of at most `votes` estimation votes on a graph, from its selection votes.
+    """What is kept of at most `votes` estimation votes on a graph, from its selection votes.
 
-    One target has all its flips recorded as they come, until they take too much. Several targets share the noisy copies
-    but not the votes against their classes, so it is decided in advance: all flips, if those of all targets are
-    expected to take `MAX_FLIP_BYTES` at most; else the number of flips on each axis, of the first targets that fit.
+    One target has all flips kept as they come, until they take too much. Several targets share their copies, so it is
+    decided in advance: all flips, if they are expected to take `MAX_FLIP_BYTES` at most; else those of the sites that
+    listed attacks change; else the number of flips on each axis. If even these take more, with the answers, they are
+    kept for the first targets that fit.
     """
+    if job.every_copy:
+        return Recorded(None, "listed")
     labels = selection.argmax(axis=1) if blind is None else blind.chosen(selection)
-    if job.joint_only:
-        return Recorded(NO_CLASS if len(labels) == 1 else (NOT_RECORDED,) * len(labels))
     if len(labels) == 1:
-        return Recorded(int(labels[0]))
-    sites, n_axes = job.sites[graph], len(job.noise.axes)
-    lost = votes * (1 - np.maximum(selection[np.arange(len(labels)), labels] - 1, 0) / selection.sum(axis=1))
-    flips = expected_flips(sites, job.noise)
-    valued = job.noise.is_valued
-    needed = sum(flip_bytes(int(each), int(each * flips), sites.n_sites, shown=valued) for each in lost)
-    if needed <= MAX_FLIP_BYTES:
         return Recorded(tuple(labels.tolist()))
-    fits = np.cumsum(lost * (1 + n_axes * (2 if sites.n_sites < 2**16 else 4))) <= MAX_FLIP_BYTES
-    return Recorded(tuple(np.where(fits, labels, NOT_RECORDED).tolist()), by_axis=True)
+    n_sites, n_axes, valued = job.sites[graph].n_sites, len(job.noise.axes), job.noise.is_valued
+    lost = votes * (1 - np.maximum(selection[np.arange(len(labels)), labels] - 1, 0) / selection.sum(axis=1))
+    rows = min(votes, int(lost.sum()) + 1)  # copies on which at least one target disagrees
+
+    def flips_take(n_kept: int) -> int:
+        flips = expected_flips(job.sites[graph], job.noise) * n_kept / max(n_sites, 1)
+        return flip_bytes(rows, int(rows * flips), n_kept, shown=valued)
+
+    width = 1 if selection.shape[1] <= 2**8 else 2  # bytes of an answer
+    most = MAX_FLIP_BYTES - rows * width * len(labels)
+    if flips_take(n_sites) <= most:
+        return Recorded(tuple(labels.tolist()))
+    if graph in job.listed and flips_take(len(job.listed[graph])) <= most:
+        return Recorded(tuple(labels.tolist()), "listed")
+    of_flips, of_answers = n_axes * (2 if n_sites < 2**16 else 4), width * np.arange(1, len(labels) + 1)
+    fits = np.minimum(votes, np.cumsum(lost)) * (of_flips + of_answers) <= MAX_FLIP_BYTES
+    return Recorded(tuple(labels[: int(fits.sum())].tolist()), "numbers")
 
 
 class _Recording:
-    """The flips of the votes against the class of one target, chunk by chunk; joined in order at every look."""
+    """The ballots of one graph, chunk by chunk; joined in order at every look."""
 
     def __init__(self, job: Job, graph: int) -> None:
         self._sites, self._noise = job.sites[graph], job.noise
-        self._declined, self._complete = False, True
-        self._parts: dict[int, FlipRecord] = {}  # by chunk; −1: those of earlier looks, joined
+        self._complete = True
+        self._parts: dict[int, Ballots] = {}  # by chunk; −1: those of earlier looks, joined
         self._votes = 0
 
-    def add(self, number: int, record: FlipRecord | None) -> None:
-        """Adds the record of a chunk."""
-        if record is None:
-            self._declined = True
-            return
-        self._votes += len(record)
-        self._parts[number] = record if self._complete else self._by_numbers(record)
-        if self._complete and (not record.complete or self._is_too_large()):
+    def add(self, number: int, ballots: Ballots) -> None:
+        """Adds those of a chunk."""
+        self._votes += len(ballots)
+        self._parts[number] = ballots if self._complete else self._by_numbers(ballots)
+        if self._complete and (not ballots.complete or self._is_too_large(ballots)):
             self._complete = False
             self._parts = {each: self._by_numbers(part) for each, part in self._parts.items()}
 
-    def _is_too_large(self) -> bool:
+    def _is_too_large(self, ballots: Ballots) -> bool:
         """Whether the flips of all chunks so far take more than they may, whatever order they came in."""
         n_sites = self._sites.n_sites
-        if self._votes * -(-n_sites // 8) <= MAX_FLIP_BYTES:  # as bits they do not, however many flips there are
+        if ballots.sites is not None or self._votes * -(-n_sites // 8) <= MAX_FLIP_BYTES:  # bits are few enough
             return False
         flips = sum(each.n_flips for each in self._parts.values())
         return flip_bytes(self._votes, flips, n_sites) > MAX_FLIP_BYTES
 
-    def _by_numbers(self, record: FlipRecord) -> FlipRecord:
-        return record.by_numbers(self._axes, len(self._noise.axes)) if record.complete else record
+    def _by_numbers(self, ballots: Ballots) -> Ballots:
+        return ballots.by_numbers(self._axes, len(self._noise.axes)) if ballots.complete else ballots
 
     @cached_property
     def _axes(self) -> npt.NDArray[np.uint16]:
         return first_axis_of_sites(self._sites, self._noise)
 
-    def record(self) -> FlipRecord | None:
-        """The record of all chunks, once those of a look are there; None if nothing is recorded."""
-        if self._declined or not self._parts:
+    def ballots(self) -> Ballots | None:
+        """Those of all chunks, once those of a look are there; None before the first."""
+        if not self._parts:
             return None
         if self._parts.keys() != {-1}:
-            self._parts = {-1: FlipRecord.joined([self._parts[each] for each in sorted(self._parts)])}
+            self._parts = {-1: Ballots.joined([self._parts[each] for each in sorted(self._parts)])}
         return self._parts[-1]

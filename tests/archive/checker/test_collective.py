@@ -13,9 +13,9 @@ import starcert as sc
 from starcert.archive.checker import collective
 from starcert.archive.checker.collective import TargetsChecker, check_claim
 from starcert.math.attacked_sites import AttackAxis
+from starcert.math.ballots import Ballots
 from starcert.math.collective import JointEvidence, changed_at_most
-from starcert.math.flips import FlipRecord, ShownFlips
-from starcert.math.joint import JointVotes
+from starcert.math.flips import ShownFlips
 from starcert.math.listed import group_attacks
 
 AXES = (AttackAxis(deleting(0.4, 0.1), np.arange(3)), AttackAxis(adding(0.4, 0.1), np.arange(3, 5)))
@@ -40,13 +40,12 @@ def votes_of(n_classes, axes=AXES, copies=400, targets=6, seed=1, right=0.7):
         there = drawn != world.clean
         flips = ShownFlips(np.packbits(there, axis=1, bitorder="little"), drawn[there])
     n_sites = 5 if axes is AXES else 3
-    record = FlipRecord.of_chunk(0, n_sites, copies, answers[:, 0], [flips])
-    return JointVotes.of_chunk(np.arange(n_sites), record, answers)
+    return Ballots.of_chunk(None, n_sites, copies, answers, [flips]).disagreeing_with([0] * targets)
 
 
 def engine_capitals(votes, axes, attacks, n_classes):
     """By attack, as its sites: capitals of the engine against each target."""
-    engine, found = JointEvidence(votes, axes, np.zeros(votes.answers.shape[1], np.int64), n_classes), {}
+    engine, found = JointEvidence(votes, axes, n_classes), {}
     found[()] = next(iter(engine.capitals(None, inf)))[0]
     for blocks in attacks:
         for group in group_attacks(axes, blocks):
@@ -69,7 +68,7 @@ def test_capitals_are_those_of_the_engine(n_classes, kind, monkeypatch):
         axes = ValuedWorld(sc.Noise(all=sc.Categorical(0.4, 3)), ["all"] * 3, (0, 1, 2)).axes
         attacks = [[axes[0].attacked(range(6))[:, None]]]
     votes = votes_of(n_classes, axes)
-    checker = TargetsChecker(votes, axes, np.zeros(6, np.int64), n_classes)
+    checker = TargetsChecker(votes, axes, n_classes)
     known = engine_capitals(votes, axes, attacks, n_classes)
     every, capitals = checker_capitals(checker, attacks)
     np.testing.assert_allclose(np.sort(capitals, axis=0), np.sort(list(known.values()), axis=0), rtol=1e-5)
@@ -89,7 +88,7 @@ def test_capitals_are_those_of_the_engine(n_classes, kind, monkeypatch):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_smallest_k_is_that_of_the_engine(n_classes):
     votes, delta, looked = votes_of(n_classes, copies=120), Fraction(1, 10), set()
-    checker = TargetsChecker(votes, AXES, np.zeros(6, np.int64), n_classes)
+    checker = TargetsChecker(votes, AXES, n_classes)
     for size in range(4):
         known = engine_capitals(votes, AXES, ATTACKS[:size], n_classes)
         smallest = int(changed_at_most(np.stack(list(known.values())), delta).max())
@@ -103,7 +102,7 @@ def test_the_smallest_k_is_that_of_the_engine(n_classes):
 def test_several_objects_are_attacked_each_by_itself():
     """Also one of which no flips are known: it counts as changed."""
     votes, delta = [votes_of(2, copies=n, targets=1, right=0.9) for n in (20, 400, 900)], Fraction(1, 10)
-    checkers = [TargetsChecker(each, AXES, np.zeros(1, np.int64), 2) for each in votes]
+    checkers = [TargetsChecker(each, AXES, 2) for each in votes]
     worst = [min(each[0] for each in engine_capitals(one, AXES, SINGLE, 2).values()) for one in votes]
     smallest = int(changed_at_most(np.array([worst]), delta)[0])
     assert 0 < smallest < 3
@@ -147,7 +146,7 @@ def test_what_floats_leave_open_is_decided_in_balls():
 def test_a_claim_that_is_decided_in_balls_altogether(monkeypatch, number):
     monkeypatch.setattr(collective, "ROUNDED", 0.999)
     votes, delta = votes_of(3, copies=120, targets=1 if number == "several" else 6), Fraction(1, 10)
-    checker = TargetsChecker(votes, AXES, np.zeros(votes.answers.shape[1], np.int64), 3)
+    checker = TargetsChecker(votes, AXES, 3)
     checkers = [checker] * 3 if number == "several" else [checker]
     n_targets = 3 if number == "several" else 6
     for k in range(n_targets + 1):

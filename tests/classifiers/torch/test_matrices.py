@@ -10,9 +10,8 @@ from starcert.classifiers.base import DrawsItself
 from starcert.classifiers.torch.module import DeviceMatrices
 from starcert.math import collective
 from starcert.math.attacked_sites import AttackAxis
+from starcert.math.ballots import Ballots
 from starcert.math.collective import HostMatrices, JointEvidence
-from starcert.math.flips import FlipRecord
-from starcert.math.joint import JointVotes
 from starcert.math.listed import group_attacks
 
 
@@ -36,13 +35,13 @@ def test_capitals_on_a_device_are_those_here(device):
     rng = np.random.default_rng(2)
     sites, answers = np.arange(8), rng.choice(4, (700, 9), p=[0.7, 0.1, 0.1, 0.1])
     flips = np.packbits(rng.random((700, 8)) < 0.4, axis=1, bitorder="little")
-    votes = JointVotes.of_chunk(sites, FlipRecord.of_chunk(0, 8, 700, answers[:, 0], [flips]), answers)
-    axes, labels = (AttackAxis(deleting(0.4, 0.1), sites),), np.zeros(9, np.int64)
+    votes = Ballots.of_chunk(None, 8, 700, answers, [flips]).disagreeing_with([0] * 9)
+    axes = (AttackAxis(deleting(0.4, 0.1), sites),)
     pairs = np.array([(i, j) for j in range(8) for i in range(j)])
     for block in (sites[:, None], pairs):
         (group,) = group_attacks(axes, [block])
         here, there = (
-            np.concatenate(list(JointEvidence(votes, axes, labels, 4, each).capitals(group, 1e4)))
+            np.concatenate(list(JointEvidence(votes, axes, 4, each).capitals(group, 1e4)))
             for each in (None, DeviceMatrices(device))
         )
         np.testing.assert_array_equal(there, here)

@@ -69,8 +69,8 @@ def test_a_row_that_vanished_from_its_page_is_noticed(full):
         ("UPDATE chunks SET counts = zeroblob(24) WHERE graph = 1 AND chunk = 2", "graph 1, estimation, chunk 2"),
         ("UPDATE chunks SET samples = 999 WHERE graph = 1 AND chunk = 2", "graph 1, estimation, chunk 2"),
         ("UPDATE chunks SET digest = zeroblob(16) WHERE graph = 0", "graph 0, estimation, chunk 0"),
-        ("UPDATE flips SET content = x'00' WHERE graph = 1 AND chunk = 2", "graph 1, estimation, chunk 2"),
-        ("UPDATE flips SET chunk = 77 WHERE graph = 1 AND chunk = 2", "graph 1, estimation, chunk 77"),
+        ("UPDATE ballots SET content = x'00' WHERE graph = 1 AND chunk = 2", "graph 1, estimation, chunk 2"),
+        ("UPDATE ballots SET chunk = 77 WHERE graph = 1 AND chunk = 2", "graph 1, estimation, chunk 77"),
         ("UPDATE attacks SET flips = '[4]' WHERE graph = 1 AND flips = '[3]'", "graph 1 attacked at .4., chunk 0"),
         ("UPDATE attacks SET numbers = x'01' WHERE graph = 2", "graph 2 attacked at .0, 19., chunk 0"),
         ("UPDATE records SET value = replace(value, '0.04', '0.05')", "the record 'settings' 0"),
@@ -89,7 +89,7 @@ def test_a_row_that_is_not_what_was_written_is_refused(full, statement, where):
 def test_flips_that_have_lost_their_votes_serve_nobody(full):
     edit(full, "DELETE FROM chunks WHERE graph = 1 AND chunk = 2")
     with VoteStore.read(full) as store:
-        assert sorted(store.flips(1)) == [0, 1, 3]
+        assert sorted(store.ballots(1)) == [0, 1, 3]
 
 
 def test_damage_anywhere_is_found_or_does_not_matter(full, tmp_path):

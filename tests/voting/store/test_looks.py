@@ -248,5 +248,5 @@ def test_a_list_is_weighed_alike_after_an_interruption(certify, tmp_path, plan, 
 
 def rows_of(path):
     with sqlite3.connect(path) as db:
-        tables = ("chunks", "flips", "attacks")
+        tables = ("chunks", "ballots", "attacks")
         return {table: sorted(map(repr, db.execute(f"SELECT * FROM {table}"))) for table in tables}

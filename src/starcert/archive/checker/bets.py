@@ -21,8 +21,8 @@ from flint import acb, arb, ctx
 
 from starcert.math.arithmetic import exact_number, float_below
 from starcert.math.attacked_sites import AttackAxis, SiteLaw
+from starcert.math.ballots import Ballots
 from starcert.math.copies import Level
-from starcert.math.flips import FlipRecord
 from starcert.math.pooling import bins_of
 
 PRECISION = 96
@@ -116,7 +116,7 @@ def mixture(count: int, total: int, limit: float = 0.5) -> Ball:
         return whole.real / end
 
 
-def shown_outcomes_of(record: FlipRecord, axis: AttackAxis) -> npt.NDArray[np.uint8]:
+def shown_outcomes_of(record: Ballots, axis: AttackAxis) -> npt.NDArray[np.uint8]:
     """The outcome that each vote shows at each choice of an axis, 0 where it did not flip, shape (choices, votes)."""
     if axis.moves is None:
         return np.ascontiguousarray(record.matrix(axis.sites).T).view(np.uint8)

@@ -41,9 +41,9 @@ from starcert.archive.claims import Together
 from starcert.archive.listed_attacks import AttackIndex
 from starcert.math.arithmetic import LOCK, exact_number
 from starcert.math.attacked_sites import AttackAxis
+from starcert.math.ballots import Ballots
 from starcert.math.choices import Choices
 from starcert.math.copies import Level
-from starcert.math.joint import JointVotes
 from starcert.math.listed import AttackList
 from starcert.math.pooling import Scheme
 
@@ -70,14 +70,15 @@ class CollectiveCheck(NamedTuple):
 
 
 class TargetsChecker:
-    """The votes of all targets of one object, looked at in the plainest way there is."""
+    """The ballots of one object, looked at in the plainest way there is; on copies that are not there all agree."""
 
-    def __init__(self, votes: JointVotes, axes: Sequence[AttackAxis], labels: Whole, n_classes: int) -> None:
-        self.axes, self.labels, self.n_classes, self.index = axes, labels, n_classes, AttackIndex(axes)
-        self._answers = votes.answers
-        self._shown = [shown_outcomes_of(votes.flips, axis) for axis in axes]
-        self.choices = Choices(votes.flips, axes, failure=0.5)  # on listed axes alone they depend on no vote
-        self._exact = np.dtype(np.float32 if len(votes) <= MAX_EXACT else np.float64)
+    def __init__(self, ballots: Ballots, axes: Sequence[AttackAxis], n_classes: int) -> None:
+        assert ballots.labels is not None
+        self.axes, self.labels, self.n_classes = axes, np.array(ballots.labels), n_classes
+        self.index, self.n_copies, self._answers = AttackIndex(axes), ballots.n_copies, ballots.answers
+        self._shown = [shown_outcomes_of(ballots, axis) for axis in axes]
+        self.choices = Choices(ballots, axes, failure=0.5)  # on listed axes alone they depend on no vote
+        self._exact = np.dtype(np.float32 if len(ballots) <= MAX_EXACT else np.float64)
 
     def capitals(self, blocks: Sequence[Whole] | None, enough: float) -> Iterator[tuple[_Attacks, Floats]]:
         """At least the capital against each target, shape (attacks, targets), of some attacks at a time; None: clean.
@@ -88,10 +89,10 @@ class TargetsChecker:
         by_level = by_level if blocks is None else self.index.by_level(blocks)
         for level, places in by_level.items():
             bet = _Bet.of(self, level)
-            step = max(1, min(MAX_NUMBERS // len(self._answers), MAX_ATTACKS) // max(1, bet.cells.number // 8))
+            step = max(1, min(MAX_NUMBERS // max(1, len(self._answers)), MAX_ATTACKS) // max(1, bet.cells.number // 8))
             for block in places:
                 for start in range(0, len(block), step):
-                    some = _Attacks.of(bet, self._cells(bet, block[start : start + step]))
+                    some = _Attacks.of(bet, self._cells(bet, block[start : start + step]), self.n_copies)
                     yield some, self._block(some, enough)
 
     def _cells(self, bet: _Bet, places: Whole) -> npt.NDArray[np.int32]:
@@ -127,7 +128,7 @@ class TargetsChecker:
 
     def _count(self, some: _Attacks, answers: npt.NDArray[np.bool_]) -> Whole:
         """How many copies that answer so show each cell that is there, shape (cells, attacks, targets, answers)."""
-        flat = answers.reshape(len(answers), -1).astype(self._exact)
+        flat = answers.reshape(len(answers), int(np.prod(answers.shape[1:]))).astype(self._exact)
         found = np.empty((len(some.there), len(some.cells), *answers.shape[1:]), dtype=np.int64)
         found[0] = answers.sum(axis=0)
         for place, cell in enumerate(some.there[1:], 1):
@@ -146,7 +147,7 @@ class TargetsChecker:
 
     def exact(self, some: _Attacks, attack: int) -> list[Ball]:
         """The lower end of the capital against each target at one attack."""
-        one, targets = _Attacks.of(some.bet, some.cells[[attack]]), np.arange(len(self.labels))
+        one, targets = _Attacks.of(some.bet, some.cells[[attack]], self.n_copies), np.arange(len(self.labels))
         lost = self._count(one, (self._answers != self.labels)[:, :, None])
         rival = lost if self.n_classes == 2 else self._count(one, self._by_rival(targets))
         stakes = range(len(some.bet.quiet))
@@ -163,17 +164,18 @@ class _Attacks(NamedTuple):
     """Attacks of one level, and what each copy shows at their sites."""
 
     bet: _Bet
-    cells: npt.NDArray[np.int32]  # shape (attacks, copies)
+    cells: npt.NDArray[np.int32]  # shape (attacks, copies that are there)
     there: list[int]  # the different cells
+    n_copies: int  # with those that are not there
 
     @classmethod
-    def of(cls, bet: _Bet, cells: npt.NDArray[np.int32]) -> _Attacks:
-        return cls(bet, cells, np.unique(cells).tolist())
+    def of(cls, bet: _Bet, cells: npt.NDArray[np.int32], n_copies: int) -> _Attacks:
+        return cls(bet, cells, np.unique(cells).tolist() or [0], n_copies)
 
     def logarithm(self, stake: int, rival: Whole, lost: Whole) -> Whole:
         """At most the logarithm of the capital, from how many copies of each cell answer so; cells come first."""
-        bet, copies = self.bet, self.cells.shape[1]
-        found: Whole = bet.quiet[stake] * (copies - lost.sum(axis=0))
+        bet = self.bet
+        found: Whole = bet.quiet[stake] * (self.n_copies - lost.sum(axis=0))
         for own, other, cell in zip(rival, lost - rival, self.there, strict=True):
             found = found + bet.whole[stake, cell] * own + bet.half[stake, cell] * other
         return found
@@ -206,7 +208,7 @@ def prove_together(about: tuple[KeptClaims, list[CollectiveCheck]], claim: Toget
     """What is false of a claim about all answers at once; what is found about it is added to a list."""
     kept, found = about
     made, chosen = claim.claim, kept.votes.labels
-    attacks = [each.asked.attacks[: made.size] for each in kept.votes.questions]
+    attacks = [each.asked.attacks[: made.size] for each in kept.votes.asked]
     found.append(check_claim(kept.checkers, attacks, n_targets=len(chosen), k=made.k, delta=Fraction(made.alpha)))
     if not found[-1].proved:
         yield f"changed under {made.threat}", made.k, found[-1].smallest

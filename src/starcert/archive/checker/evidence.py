@@ -46,7 +46,15 @@ from starcert.archive.claims import SAME, Broken
 from starcert.archive.evidence_file import GraphEvidence
 from starcert.archive.listed_attacks import AttackIndex
 from starcert.math.arithmetic import LOCK, exact_number
-from starcert.math.attacked_sites import AttackAxis, ListedAxis, attacks_of, number_attack, pools_of, sites_by_pool
+from starcert.math.attacked_sites import (
+    AttackAxis,
+    ListedAxis,
+    attacks_of,
+    axes_at,
+    number_attack,
+    pools_of,
+    sites_by_pool,
+)
 from starcert.math.bets import RESERVE, class_and_rival, needed, stakes_below
 from starcert.math.choices import Choices, ends_of_stages, pooled_axes
 from starcert.math.copies import Level
@@ -105,6 +113,8 @@ class EvidenceChecker:
         contest: Contest,  # what the class has to withstand
     ) -> None:
         record = graph.record
+        if record.sites is not None:
+            axes = axes_at(axes, record.sites)
         self.graph, self.axes, self.label, self.contest = graph, axes, label, contest
         self._shares, self._failure = AlphaShares.of(alpha), failure
         self.alpha = self._shares.certified
@@ -113,16 +123,19 @@ class EvidenceChecker:
         self._box = graph.sizes if box is None else tuple(map(min, box, graph.sizes))
         ends = ends_of_stages(len(record.samples))
         stage_of_chunk = np.searchsorted(ends, np.arange(len(record.samples)), side="right")
-        self.stages = np.repeat(stage_of_chunk, record.against)  # of each vote against the class
+        self.stages = np.repeat(stage_of_chunk, record.kept)  # of each vote against the class
         self.n_votes = [int(record.samples[stage_of_chunk == stage].sum()) for stage in range(len(ends))]
-        n_choices = max(record.n_sites, sum(axis.n_choices for axis in axes))
+        n_sites = record.n_sites if record.sites is None else len(record.sites)
+        n_choices = max(n_sites, sum(axis.n_choices for axis in axes))
         known = record.complete and len(record) * n_choices <= MAX_FLIPS
         # For each axis and choice the outcome that each vote against the class shows, 0 where the site did not flip.
         self.shown = [shown_outcomes_of(record, axis) for axis in axes] if known else None
         pools = sites_by_pool(axes)
-        by_axis = [record.matrix(sites).sum(axis=1) for sites in pools] if known else None
         # How many sites of each axis flipped in each vote against the class, shape (votes, axes).
-        self.numbers = record.numbers(pools) if by_axis is None else np.stack(by_axis, axis=1)
+        if known:
+            self.numbers = np.stack([record.matrix(sites).sum(axis=1) for sites in pools], axis=1)
+        elif record.sites is None:
+            self.numbers = record.numbers(pools)
         self.choices = self._choices(len(record.samples))
         self.before = [self._choices(end) for end in [0, *ends[:-1]]]  # for each stage, from the votes before it
 
@@ -138,7 +151,7 @@ class EvidenceChecker:
     def wins_clean(self, *, fixed: bool) -> bool:
         """Whether the class beats each other one at the graph itself."""
         record, holds = self.graph.record, limit_holds if fixed else anytime_limit_holds
-        total, others = int(record.samples.sum()), np.bincount(record.classes, minlength=1).tolist()
+        total, others = int(record.samples.sum()), np.bincount(record.answers[:, 0], minlength=1).tolist()
         scores = [self.contest.score(total - len(record), each, total) for each in others]
         return all(holds(*each, Fraction(self.contest.limit), self.alpha) for each in scores)
 
@@ -346,7 +359,7 @@ class _SharedBet(NamedTuple):
         cells = Cells.of(checker.axes, level, scheme.listed, len(n_votes) * n_bins)
         whole, less = (np.concatenate(found, axis=-1).reshape(len(quiet), -1) for found in (seen, third))
         groups = stages * n_bins + bins
-        return cls(cells, checker.shown or (), groups, whole, quiet, less, checker.graph.record.classes)
+        return cls(cells, checker.shown or (), groups, whole, quiet, less, checker.graph.record.answers[:, 0])
 
     def capital(self, attack: Chosen) -> Ball:
         """At least the least capital of an attack: votes are counted by class, group and what they show there."""

@@ -49,13 +49,13 @@ class IntervalProofs:
         bottoms, tops = bounds_of_steps(result.outputs.edges, claim.what.above)
         tops, share = tops if end else n - bottoms, Fraction(result.alpha) / result.together / 2
         attacks, kept = result.attacks(number, claim.what), result.kept[number]
-        if attacks is None or kept is None or result.votes.joint[number] is None:
+        if attacks is None or kept is None or result.votes.ballots[number] is None:
             counts, law, radii = result.votes.counts[row], result.noise.product, result.largest(number, claim.what)
             return all(holds_by_radius(counts, tops, n, share, law, radius, at) for radius in radii)
         listed = sum(len(each.rows) for each in attacks if each.rows is not None)
         asked = () if result.asked is None else result.asked[number].counts[: claim.what.size]
         if number not in self._checkers:
-            votes = result.votes.joint[number]
+            votes = result.votes.ballots[number]
             assert votes is not None
             self._checkers[number] = ValueChecker(votes, kept.axes)
         found = self._checkers[number].holds(target, np.asarray(tops), n, attacks, at, share)

@@ -35,11 +35,11 @@ from starcert.archive.checker.bets import (
 from starcert.archive.checker.evidence import MAX_AGAIN, NEAREST, Chosen
 from starcert.math.arithmetic import LOCK, exact_number, float_below
 from starcert.math.attacked_sites import AttackAxis, ListedAxis, attack_number, attacks_of, n_attacks, pools_of
+from starcert.math.ballots import Ballots
 from starcert.math.bets import centred_stakes, needed
 from starcert.math.channels import Product
 from starcert.math.choices import Choices
 from starcert.math.copies import Level
-from starcert.math.joint import JointVotes
 from starcert.math.limits import upper_limit
 from starcert.math.listed import LevelAttacks
 from starcert.math.margins import Tradeoff
@@ -51,11 +51,10 @@ Whole = npt.NDArray[np.int64]
 class ValueChecker:
     """The outputs on one object, looked at in the plainest way there is; `axes` have the sites of the votes."""
 
-    def __init__(self, votes: JointVotes, axes: Sequence[AttackAxis]) -> None:
-        self.axes, self.answers, self._votes = axes, votes.answers, votes
-        numbered = [axis._replace(sites=np.searchsorted(votes.sites, axis.sites)) for axis in axes]
-        self._shown = [shown_outcomes_of(votes.flips, axis) for axis in numbered]
-        self._choices = Choices(votes.flips, numbered, failure=0.5)
+    def __init__(self, ballots: Ballots, axes: Sequence[AttackAxis]) -> None:
+        self.axes, self.answers, self._ballots = axes, ballots.answers, ballots
+        self._shown = [shown_outcomes_of(ballots, axis) for axis in axes]
+        self._choices = Choices(ballots, axes, failure=0.5)
 
     def holds(
         self, target: int, tops: Whole, n: int, attacks: Iterable[LevelAttacks], at: int, delta: Fraction
@@ -80,7 +79,7 @@ class ValueChecker:
     @cached_property
     def _kernel(self) -> ValueEvidence:
         """What weighs more attacks than are proved in balls; it rounds capital down."""
-        return ValueEvidence(self._votes, self.axes)
+        return ValueEvidence(self._ballots, self.axes)
 
     def _number(self, some: LevelAttacks) -> int:
         return n_attacks(self._listed(some.level)) if some.rows is None else len(some.rows)

@@ -30,14 +30,14 @@ from starcert.voting.store.rows import (
     SCHEMA,
     TABLES,
     Stored,
-    StoredFlips,
+    StoredBallots,
     checked_row,
     digest_of,
     key_of,
 )
 
 APPLICATION_ID = int.from_bytes(b"star", "big")
-FORMAT = 12
+FORMAT = 13
 
 COMMIT_SECONDS = 0.5
 
@@ -175,7 +175,7 @@ class StoreFile:
         with self.turn:
             if not self.waiting:  # another thread was faster
                 return
-            number = sum(not isinstance(row, StoredFlips) for row in self.waiting.values())
+            number = sum(not isinstance(row, StoredBallots) for row in self.waiting.values())
             # A commit that reported a failure may have succeeded: then the same rows are written once more.
             with self.transaction(f"write {number} chunk{'s' * (number != 1)}"):
                 for new in self.waiting.values():

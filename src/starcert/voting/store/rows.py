@@ -1,4 +1,4 @@
-"""The tables of a vote store and their rows: votes, the flips of votes against a class, and votes at attacked graphs.
+"""The tables of a vote store and their rows: votes, the ballots that are kept, and votes at attacked graphs.
 
 Every row has a digest of its columns: one that agrees with it is as it was written.
 """
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from starcert.math.flips import FlipRecord
+from starcert.math.ballots import Ballots
 
 Counts: TypeAlias = npt.NDArray[np.int64]
 
@@ -36,21 +36,21 @@ SCHEMA = {
   digest BLOB NOT NULL, -- BLAKE2b of the other columns, 16 bytes
   PRIMARY KEY (graph, purpose, chunk)
 ) WITHOUT ROWID""",
-    "flips": """CREATE TABLE flips (
+    "ballots": """CREATE TABLE ballots (
   graph INTEGER NOT NULL, -- number of the graph's record
-  target INTEGER NOT NULL, -- 0, 1, 2, ... within the graph; 0 where the graph itself is classified
   chunk INTEGER NOT NULL, -- number of the estimation chunk
-  samples INTEGER NOT NULL, -- how many of its first votes are recorded
+  samples INTEGER NOT NULL, -- how many of its first copies they are of
   content BLOB NOT NULL, -- zlib: a line of JSON with the name, type and shape of each array, then their numbers:
-  -- label: a class; what follows is of the votes against it, in the order of the noisy copies
-  -- n_sites: how many sites the graph has; samples, against: votes, and those of them against the class
-  -- classes: the class of each vote; and of its flips one of these forms:
+  -- labels: the class of each target; copies are kept on which one of them disagrees (without labels: all copies)
+  -- n_sites: how many sites the graph has; samples, kept: copies, and those of them that are kept
+  -- answers: what each target answered on each of these, copy by copy; and of its flips one of these forms:
   -- bits: a bit for each site, site s being bit s % 8 of byte s / 8
-  -- starts, positions: those of vote v are positions[starts[v] : starts[v + 1]], ascending
+  -- starts, positions: those of copy i are positions[starts[i] : starts[i + 1]], ascending
   -- by_axis, sizes: the number of flips on each axis, and how many sites each axis has
   -- with bits or positions, shown: the value that each flip shows, where sites have more than two
+  -- and sites: those that they number from 0, where they are not all
   digest BLOB NOT NULL, -- BLAKE2b of the other columns, 16 bytes
-  PRIMARY KEY (graph, target, chunk)
+  PRIMARY KEY (graph, chunk)
 ) WITHOUT ROWID""",
     "attacks": """CREATE TABLE attacks (
   graph INTEGER NOT NULL, -- number of the graph's record
@@ -91,42 +91,41 @@ class StoredVotes(NamedTuple):
         return f"{_name(self)}{of_target}: stored {mine[target].tolist()}, now {theirs[target].tolist()}"
 
 
-class StoredFlips(NamedTuple):
-    """The flips of the first `samples` votes of an estimation chunk on one target, those against a class."""
+class StoredBallots(NamedTuple):
+    """The ballots of the first `samples` copies of an estimation chunk."""
 
     graph: int
-    target: int
     chunk: int
     samples: int
     content: bytes
 
     @classmethod
-    def of(cls, votes: StoredVotes, target: int, record: FlipRecord) -> StoredFlips:
-        """The flips of a chunk of votes."""
-        arrays = {name: array.astype(array.dtype.newbyteorder("<")) for name, array in record.to_arrays().items()}
+    def of(cls, votes: StoredVotes, ballots: Ballots) -> StoredBallots:
+        """Those of a chunk of votes."""
+        arrays = {name: array.astype(array.dtype.newbyteorder("<")) for name, array in ballots.to_arrays().items()}
         header = json.dumps({name: (array.dtype.str, array.shape) for name, array in arrays.items()})
         content = b"".join([header.encode(), b"\n", *(array.tobytes() for array in arrays.values())])
-        return cls(votes.graph, target, votes.chunk, votes.samples, zlib.compress(content, 1))
+        return cls(votes.graph, votes.chunk, votes.samples, zlib.compress(content, 1))
 
-    def conflict(self, new: StoredFlips, _n_classes: int) -> str | None:
-        """How both differ, if they are of the same votes; None: they are against other classes, or in other forms."""
-        mine, theirs = self.record, new.record
-        if any(getattr(mine, name) != getattr(theirs, name) for name in ("label", "n_sites", "complete")):
+    def conflict(self, new: StoredBallots, _n_classes: int) -> str | None:
+        """How both differ, if they are of the same copies; None: they are against other classes, or in other forms."""
+        mine, theirs = self.ballots, new.ballots
+        if not mine.is_alike(theirs):
             return None
         if self.samples != new.samples or mine.agrees_with(theirs):
             return ""
-        return f"{_name(self)}: stored {len(mine)} votes, now {len(theirs)} votes with other flips"
+        return f"{_name(self)}: stored {len(mine)} copies, now {len(theirs)} copies with other answers or flips"
 
     @property
-    def record(self) -> FlipRecord:
-        """The record itself."""
+    def ballots(self) -> Ballots:
+        """The ballots themselves."""
         header, _, numbers = zlib.decompress(self.content).partition(b"\n")
         arrays, start = {}, 0
         for name, (dtype, shape) in json.loads(header).items():
             end = start + np.dtype(dtype).itemsize * prod(shape)
             arrays[name] = np.frombuffer(numbers[start:end], dtype).reshape(shape)
             start = end
-        return FlipRecord.from_arrays(arrays)
+        return Ballots.from_arrays(arrays)
 
 
 class StoredAttack(NamedTuple):
@@ -158,12 +157,12 @@ class StoredAttack(NamedTuple):
         return "" if self == new else f"{_name(self)}: stored {self.counts.tolist()}, now {new.counts.tolist()}"
 
 
-Stored: TypeAlias = StoredVotes | StoredFlips | StoredAttack
-Row = TypeVar("Row", StoredVotes, StoredFlips, StoredAttack)
+Stored: TypeAlias = StoredVotes | StoredBallots | StoredAttack
+Row = TypeVar("Row", StoredVotes, StoredBallots, StoredAttack)
 
 TABLES: dict[type[Any], tuple[str, ...]] = {
     StoredVotes: ("chunks", "graph", "purpose", "chunk"),
-    StoredFlips: ("flips", "graph", "target", "chunk"),
+    StoredBallots: ("ballots", "graph", "chunk"),
     StoredAttack: ("attacks", "graph", "target", "flips", "chunk"),
 }
 """The table of each kind of row, and the columns of its key, which come first."""

@@ -2,8 +2,8 @@
 
 One row holds one chunk of a graph, with the votes on all its targets. Votes are a function of the settings, so a chunk
 that was lost can be drawn again, but a stored one is never counted twice or in part: rows are written in transactions,
-and a kill at any moment loses at most what came in the last half second. Beside the votes of a chunk there may be a
-record of the flips in those against a class (`FlipRecord`), and beside the graphs of a run votes at attacked graphs.
+and a kill at any moment loses at most what came in the last half second. Beside the votes of a chunk there may be the
+copies that are kept (`Ballots`), and beside the graphs of a run votes at attacked graphs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from starcert.math.flips import FlipRecord
+from starcert.math.ballots import Ballots
 from starcert.system.errors import InvalidParameterError, StoreError, StoreSettingsError, whole_number
 from starcert.system.files import versions
 from starcert.voting import PURPOSES
@@ -39,7 +39,7 @@ from starcert.voting.store.rows import (
     Row,
     Stored,
     StoredAttack,
-    StoredFlips,
+    StoredBallots,
     StoredVotes,
     checked_row,
     key_of,
@@ -153,12 +153,12 @@ class VoteStore(StoreFile):
             [sum((votes for *_, votes in self.tallies(i, purpose)), start=each) for i, each in enumerate(nothing)]
         )
 
-    def flips(self, graph: int, target: int = 0) -> dict[int, FlipRecord]:
-        """The recorded flips of a target by estimation chunk, committed or not; the last that were added to each."""
-        number = self._graph(graph, target).graph
+    def ballots(self, graph: int) -> dict[int, Ballots]:
+        """The ballots of a graph by estimation chunk, committed or not; the last that were added to each."""
+        number = self._graph(graph).graph
         with self.turn:
             votes = {each.chunk for each in self._rows(StoredVotes, number, "estimation")}
-            return {each.chunk: each.record for each in self._rows(StoredFlips, number, target) if each.chunk in votes}
+            return {each.chunk: each.ballots for each in self._rows(StoredBallots, number) if each.chunk in votes}
 
     def attack_chunks(
         self, graph: int, positions: Iterable[int], *, target: int = 0
@@ -184,13 +184,13 @@ class VoteStore(StoreFile):
         counts: npt.ArrayLike,
         *,
         samples: int,
-        records: Sequence[FlipRecord | None] = (),
+        ballots: Ballots | None = None,
     ) -> None:
         """Takes in one chunk of a graph; it is committed within half a second.
 
         Adding a chunk again changes nothing if its votes are the same. A chunk with fewer samples is the beginning of
-        the same chunk with more: the longer one is kept. `counts` has shape (targets, classes); `records` are, for each
-        target, the flips of its estimation votes against a class, and replace any that are stored for another class.
+        the same chunk with more: the longer one is kept. `counts` has shape (targets, classes); `ballots` replace any
+        that are stored for other classes or sites.
         A StoreError says that it is stored with other votes, or that earlier ones cannot be written, and keep waiting.
         """
         self.require_open(writing=True)
@@ -199,8 +199,7 @@ class VoteStore(StoreFile):
         if (votes < 0).any() or (votes.sum(axis=1) != samples).any():
             raise InvalidParameterError("counts", f"add up to the {samples} samples", votes[:3].tolist())
         stored = StoredVotes(its.graph, purpose, int(chunk), samples, votes.tobytes())
-        each = zip(range(its.n_targets), records, strict=True) if records else ()
-        self._take([stored, *(StoredFlips.of(stored, target, one) for target, one in each if one is not None)])
+        self._take([stored] if ballots is None else [stored, StoredBallots.of(stored, ballots)])
 
     def add_attack(
         self,
