@@ -61,7 +61,7 @@ def test_signals_end_a_run_quietly_and_keep_its_votes(slow, command, workers, se
     (os.killpg if whole_group else os.kill)(process.pid, sent)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (SIGNALS[sent], KEPT)
-    assert re.fullmatch(r"Classes: .*\n.* votes each\.\n(Votes before one flip .*\n)?", out)  # and no table
+    assert re.fullmatch(r"Classes: .*\n.* votes each\.\n(One flip needs .*\n)?", out)  # and no table
     assert place.exists()
     kills.nothing_left(process.pid)
 

@@ -128,4 +128,4 @@ def test_a_forecast_says_nothing_about_classes(folder, here):
     status, said, _ = here("certify", "run.toml", "--dry-run")
     assert status == 0
     assert "Classes" not in said
-    assert "Votes before one flip" not in said
+    assert "One flip needs" not in said

@@ -26,7 +26,7 @@ def test_a_run_says_what_to_expect_before_its_table(project, here):
     classes, votes, needed, empty, fixed = said(out)
     assert classes == "Classes: 0 = clique, 1 = ring, 2 = star"
     assert votes == "6 graphs, 500 votes each."
-    assert needed.startswith("Votes before one flip can be certified at all: a ")
+    assert re.fullmatch(r"One flip needs at least \d+ votes \(a\); you have 400\.", needed)
     assert empty == "Empty: b has no sites in 6 of 6 graphs."
     assert fixed.startswith("Fixed: ")
     status, dry, _ = here(
@@ -102,18 +102,17 @@ def test_the_votes_that_one_flip_needs_are_the_same_before_a_run_and_after_it(pr
     given = {**settings, "noise": noise, "threat": asked, "limit": 3, "out": project / "certified"}
     run = run_settings(read_run_file(project / "run.toml").values, given)
     done = certify_run(run, before=lambda *lines: heard.extend(lines))
-    (before,) = (line for line in heard if line.startswith("Votes before one flip"))
+    (before,) = (line for line in heard if line.startswith("One flip needs"))
     after = out_of_reach(done.archive)
-    needed = dict(re.findall(r"([a-z.]+) ([\d,]+|never)[,.]", before.partition(": ")[2]))
+    needed = {axis: votes for votes, axis in re.findall(r"([\d,]+)(?: votes)? \(([a-z.]+)\)", before)}
+    needed |= dict.fromkeys(re.findall(r"No number of votes is enough for ([a-z.]+)\.", before), "never")
     assert needed == {
         axis: "never" if votes == "none ever" else votes
         for axis, votes in re.findall(r"([a-z.]+) \(([\d,]+|none ever)(?: votes)? could\)", after)
     }
     assert list(needed) == ["motif", "rest.delete", "rest.add", "bridge"]
-    assert f"{samples:,} samples are too few on {', '.join(list(needed)[:-1])}." in before
-    assert (
-        f"No number of samples is enough on bridge. So{' by p_A' * evidence} nothing can be certified under" in before
-    )
+    assert f"you have {samples:,}. Too few for {', '.join(list(needed)[:-1])}." in before
+    assert f"No number of votes is enough for bridge. So{' by p_A' * evidence} nothing can be certified under" in before
 
 
 def test_numbers_are_no_names(project, here):
@@ -180,13 +179,13 @@ def test_a_dry_run_says_what_is_left_out_and_what_cannot_be_certified(tmp_path, 
     assert err.endswith("Certificates rest on the counts of votes alone, which have all of alpha.")
     assert "1 graph, 130 votes each." in out  # and none at attacked graphs
     assert out.endswith(
-        "Votes before one flip can be certified at all: all.delete 17, all.add never. No number of samples is enough "
-        "on all.add. So nothing can be certified under any 1 flip."
+        "needs at least 17 votes (all.delete); you have 30. No number of votes is enough for all.add. So nothing can "
+        "be certified under any 1 flip."
     )
     status, out, err = dry(*one_way, "--threat", "deletions:1")
     assert (status, err) == (0, "")
     assert "Attacks to list (1 deletion): 2, 2 to 2 on a graph." in out
-    assert out.endswith("Votes before 1 deletion can be certified at all: all.delete 17. There are enough samples.")
+    assert out.endswith("1 deletion needs at least 17 votes (all.delete); you have 30.")
 
 
 def test_what_cannot_be_listed_is_refused(tmp_path, here, monkeypatch):
@@ -212,8 +211,8 @@ def test_attacks_that_change_several_sites_have_their_votes(project, here):
     given = ("--regions", "node_sets:a=*", "--noise", "a=.3/.2", "--threat", "rewire:1", "--samples", 30)
     status, out, _ = here("certify", "run.toml", "--dry-run", *given)
     assert status == 0
-    (votes,) = re.findall(r"Votes before 1 rewired edge can be certified at all: a.delete \+ a.add (\d+)\.", out)
+    (votes,) = re.findall(r"1 rewired edge needs at least (\d+) votes \(a.delete \+ a.add\); you have 30\.", out)
     assert out.strip().endswith(
-        f"certified at all: a.delete + a.add {votes}. 30 samples are too few on a.delete + a.add. So nothing can be "
+        f"at least {votes} votes (a.delete + a.add); you have 30. Too few for a.delete + a.add. So nothing can be "
         "certified under 1 rewired edge."
     )

@@ -95,7 +95,7 @@ class Verdicts:
         for below in self.broken:
             if lies_within(below, level):
                 return Verdict("open", f"the radius is broken at {below}; this level itself was not looked at")
-        return Verdict("open", "a level within it is open, or it lies beyond what was asked")
+        return Verdict("open", "not examined: a smaller level is open, or it was not requested")
 
     def votes_to_settle(self, flips: int) -> int | None:
         """About how many votes at attacked objects would settle the open levels of this many flips; None: not known."""

@@ -366,7 +366,7 @@ def certify(
         ((1, 45),)
     """
     if not isinstance(bounds, Bounds):
-        raise InvalidParameterError("bounds", "be Bounds", type(bounds).__name__, "Call clopper_pearson(votes) first.")
+        raise InvalidParameterError("bounds", "come from clopper_pearson(votes)", type(bounds).__name__)
     if not isinstance(noise, Noise):
         raise InvalidParameterError("noise", "be a Noise", noise, "Write for instance Noise(motif=0.02, random=0.45).")
     if classes is not None and len(set(classes)) != bounds.n_classes:

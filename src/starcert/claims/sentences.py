@@ -146,7 +146,7 @@ def _about_flips(one: Certificate, words: AttackWords) -> tuple[str, str]:
         return before, "."
     found = [level for level in one.broken if sum(level) == most + 1]
     if not found:
-        return before, f". Of {most + 1:,} steps, not all attacks are certified, and none is known that does."
+        return before, f". For {most + 1:,} changes: not proved, and no attack that changes the answer is known."
     return before, f". Attacks of {most + 1:,} steps are known that do: {words.spelled(found, MAX_NAMED)}."
 
 

@@ -75,7 +75,7 @@ _VIEWS: dict[type, tuple[Callable[[Any], object], Callable[[Any], list[Renderabl
 def certify(run: Path | None, dry_run: bool, as_json: bool, given: Given) -> None:
     """Certify your own model: report.html, certificates.json, results.csv and run.toml in one folder.
 
-    Interrupted, the same command goes on where it was. Everything can stand in a run file, which the output repeats.
+    Interrupted runs resume: repeat the command. Any option can be set in the run file, which the output repeats.
 
     For example:
 
@@ -104,12 +104,12 @@ def certify(run: Path | None, dry_run: bool, as_json: bool, given: Given) -> Non
 def sweep(run: Path | None, grid: list[str] | None, as_json: bool, given: Given) -> None:
     """Choose the noise: accuracy against certified radii over a grid of levels: sweep.html, sweep.csv and run.toml.
 
-    A level is unbeaten if no other one is at least as accurate, reaches at least as far on every axis (mean certified
-    radius), and is better in one of these. With --threat, the best level has most graphs right and certified under it.
+    A level is Pareto-optimal if no other one is at least as accurate, reaches at least as far on every axis (mean
+    certified radius), and is better in one. With --threat, the best level has most graphs right and certified under it.
     Levels that the graphs cannot tell from the best one are named: a tie. A model function with a parameter `noise`
     makes a model for each level.
 
-    Levels are chosen on validation graphs; certify the one you choose on others. Interrupted, the same command goes on.
+    Levels are chosen on validation graphs; certify the one you choose on others. Interrupted runs resume.
     A run file may hold the grid and a sweep's own settings in its tables `sweep` and `sweep.grid`.
 
     For example:
@@ -140,8 +140,8 @@ def train(run: Path | None, again: bool, as_json: bool, given: Given) -> None:
 
     It learns from the training part of the data (80% of every class), and the validation part (10%) decides which epoch
     is kept. Of nodes, the node data train_mask and val_mask say which are which. The setting weights names the file;
-    starcert certify reads it. A run file may hold the options of training in its table train. Interrupted, the same
-    command goes on where it was.
+    starcert certify reads it. A run file may hold the options of training in its table train. Interrupted runs resume:
+    repeat the command.
 
     For example:
 
@@ -245,8 +245,8 @@ def reproduce(
 ) -> None:
     """Reproduce a study of the paper: figures, tables, a page, and which of its claims hold.
 
-    Writes OUT/index.html (open it from disk), OUT/figures, OUT/tables and OUT/results.json. Killed and started again,
-    it goes on where it was. The exit status is 1 when a claim comes out other than documented.
+    Writes OUT/index.html (open it from disk), OUT/figures, OUT/tables and OUT/results.json. Interrupted runs resume:
+    repeat the command. The exit status is 1 when a claim comes out other than documented.
 
     For example:
 

@@ -293,7 +293,7 @@ def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
         *("", "level", "noise", "accuracy", *goal, "abstains"),
         *(f"radius {axis}{alone}" for axis in first.noise.axes),
         *(f"{each.label}: {' / '.join(dict(sweeps.size_counts(found, each)))}" for each in first.by_size[-1:]),
-        *("one answer", "beaten by"),
+        *("one answer", "dominated by"),
     )
     rows = []
     for number in found.order:
@@ -324,7 +324,7 @@ def sweep_view(found: SweepResult) -> Iterator[RenderableType]:
     yield levels
     majority = f"{found.class_names[found.majority]}, {found.levels[0].majority_share:.1%}"
     yield (
-        f"★ unbeaten in accuracy and mean certified radii; ✗ no better than a constant answer (majority class "
+        f"★ Pareto-optimal in accuracy and mean certified radii; ✗ no better than a constant answer (majority class "
         f"{majority}). Below an accuracy: its 95% interval over the choice of graphs. One answer: the share of the "
         "most frequent one."
     )

@@ -1,1 +1,1 @@
-"""The engine: numbers only. It never hears of graphs, files, devices or terminals."""
+"""The engine: numbers only. It knows nothing about graphs, files, devices or terminals."""

@@ -32,8 +32,8 @@
     };
     const names = data.varied.map((f) => [f, data.factors[f].name]);
     const turn = (side, other) => (f) => { if (state[other] === f) state[other] = state[side]; state[side] = f; };
-    select("upright", names, state.up, { "data-role": "up" }, turn("up", "across"));
-    select("across", names, state.across, { "data-role": "across" }, turn("across", "up"));
+    select("y axis", names, state.up, { "data-role": "up" }, turn("up", "across"));
+    select("x axis", names, state.across, { "data-role": "across" }, turn("across", "up"));
     for (const f of data.varied) {
       if (f === state.up || f === state.across) continue;
       select(`${data.factors[f].name} at`, data.factors[f].values.map((text, i) => [i, text]), state.held[f], { "data-held": f }, (i) => { state.held[f] = i; });
@@ -50,13 +50,13 @@
       $(id).setAttribute("aria-label", `${each.name} over the grid; the table below has the numbers.`);
       draw($(id), data, each, view());
     }
-    $("maps-caption").textContent = `★ unbeaten. ✗ no better than a constant answer: accuracy at most the majority-class share, ${Text.percent(data.majority)}.`;
+    $("maps-caption").textContent = `★ Pareto-optimal. ✗ no better than a constant answer: accuracy at most the majority-class share, ${Text.percent(data.majority)}.`;
   }
 
   function drawFront() {
     const measure = measures[state.measure];
     Text.write($("front-caption"), `Each point is a noise level, or several (+)${data.varied.length ? `, named by its noise in ${data.varied.map((f) => data.factors[f].name).join(", ")} where there is room` : ""}. `
-      + `Blue points are beaten by no other level in accuracy and all mean radii together${Sweeps.frontLine(data, measure) ? "; the dotted line is the front of the two numbers drawn here" : ""}. Always answering the majority class would be right on ${Text.percent(data.majority)}.`);
+      + `Blue points are dominated by no other level in accuracy and all mean radii together${Sweeps.frontLine(data, measure) ? "; the dotted line is the front of the two numbers drawn here" : ""}. Always answering the majority class would be right on ${Text.percent(data.majority)}.`);
     $("front-plot").setAttribute("aria-label", `Accuracy against ${measure.name}. ${$("front-caption").textContent}`);
     Sweeps.front($("front-plot"), data, measure);
   }

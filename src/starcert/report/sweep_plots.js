@@ -8,9 +8,9 @@ const Sweeps = (() => {
 
   const kind = (level) => (level.constant ? "constant" : level.unbeaten ? "unbeaten" : "beaten");
   const KINDS = {
-    beaten: { name: "beaten by another level", marker: { color: GREY, size: 9, symbol: "circle" } },
+    beaten: { name: "dominated by another level", marker: { color: GREY, size: 9, symbol: "circle" } },
     constant: { name: "no better than a constant answer", marker: { color: WARN, size: 11, symbol: "x-thin", line: { color: WARN, width: 3 } } },
-    unbeaten: { name: "unbeaten", marker: { color: BLUE, size: 13, symbol: "circle", line: { color: INK, width: 1.5 } } },
+    unbeaten: { name: "Pareto-optimal", marker: { color: BLUE, size: 13, symbol: "circle", line: { color: INK, width: 1.5 } } },
   };
   const short = (data, level) => data.varied.map((f) => data.factors[f].values[level.at[f]]).join(", ") || level.noise;
   const percent = (share) => Text.percent(share);

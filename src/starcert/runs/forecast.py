@@ -133,26 +133,26 @@ def _needed(settings: RunSettings, ready: TriedModel, words: Words) -> Iterator[
     }
     axes = problem.noise.axes
     names = {level: _name_of_level(level, axes) for level in needed}
-    shown = [f"{names[level]} {'never' if n is None else f'{n:,}'}" for level, n in needed.items()]
+    least = [f"{n:,}{' votes' * (not at)} ({names[level]})" for at, (level, n) in enumerate(
+        each for each in needed.items() if each[1] is not None)]  # fmt: skip
     more = f" and {len(every) - len(needed):,} further kinds" * (len(every) > len(needed))
     short = [level for level, votes in needed.items() if votes is not None and votes > settings.samples]
     never = [level for level, votes in needed.items() if votes is None]
     what, by_votes = threat.label_of(1) if threat is not None and listed else "one flip", " by p_A" * settings.evidence
-    text = f"Votes before {what} can be certified at all{by_votes}: {', '.join(shown)}{more}."
+    said = f"{what[0].upper()}{what[1:]}"
+    text = f"{said} needs{by_votes} at least {', '.join(least)}{more}; you have {settings.samples:,}." if least else ""
     if short:
-        text += f" {settings.samples:,} samples are too few on {', '.join(names[level] for level in short)}."
+        text += f" Too few for {', '.join(names[level] for level in short)}."
     if never:
-        text += f" No number of samples is enough on {', '.join(names[level] for level in never)}."
+        text += f" No number of votes is enough for {', '.join(names[level] for level in never)}."
     out_of_reach = sum(not each.isdisjoint({*short, *never}) for each in levels)
-    if not (out_of_reach or more):
-        text += " There are enough samples."
-    elif out_of_reach and threat is not None:
+    if out_of_reach and threat is not None:
         left = len(levels) - out_of_reach
         which = f"at most {left:,} of {quantity(len(levels), words.whole)}" if left else "nothing"
         text += (
             f" So{by_votes} {which} can be certified under {threat.label if settings.limits else threat.label_of(1)}."
         )
-    yield text
+    yield text.strip()
 
 
 def _name_of_level(level: tuple[int, ...], axes: Sequence[str]) -> str:

@@ -52,9 +52,9 @@ class RunSettings(InputSettings, frozen=True, kw_only=True):
         sweep_help="The flip probabilities of regions that the grid does not vary, as certify takes them.",
     )]  # fmt: skip
     samples: Annotated[int, Meta(ge=1, le=MAX_SAMPLES), RunSetting(
-        "Noisy copies of each graph that bound its class.",
+        "Noisy copies per graph.",
         main=True, of_sweeps=True, changes="certificates", sweep_shown=f"{SWEEP_SAMPLES:,}",
-        sweep_help="Noisy copies of each graph at each level; more tell levels apart whose radii are long.",
+        sweep_help="Noisy copies per graph and level; more tell levels apart whose radii are long.",
     )] = 10_000  # fmt: skip
     selection_samples: Annotated[int | None, Meta(ge=1, le=MAX_SAMPLES), RunSetting(
         "Noisy copies that choose the class.", table="voting", of_sweeps=True, changes="certificates",
@@ -110,7 +110,7 @@ class RunSettings(InputSettings, frozen=True, kw_only=True):
         main=True, changes="certificates",
         sweep_help="What the attacker can do, such as flips:2, box:motif=1,random=10 or rewire:1 (see starcert certify "
         "--help): the best level has most graphs right and certified under it.",
-        sweep_shown="none: the best is the most accurate of the unbeaten levels that certify a flip",
+        sweep_shown="none: the best is the most accurate of the Pareto-optimal levels that certify a flip",
     )] = None  # fmt: skip
     seed: Annotated[int, RunSetting("The seed of all noise.", form=Seed, read=as_seed, main=True)] = 0
     exact: Annotated[bool, RunSetting(

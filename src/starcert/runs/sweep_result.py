@@ -108,7 +108,7 @@ def advice(sweep: SweepResult) -> str:
     if sweep.suggested is None:
         return f"{none} certifies a flip. Next: other levels, or more --samples."
     best = f"best level by {sweep.goal}"
-    return f"Next, for the {best if named else 'most accurate of the unbeaten levels that certify a flip'}:"
+    return f"Next, for the {best if named else 'most accurate of the Pareto-optimal levels that certify a flip'}:"
 
 
 def blind_sentences(sweep: SweepResult) -> Iterator[str]:
@@ -185,7 +185,7 @@ def next_command(sweep: SweepResult, number: int, run_file: str) -> str:
 def verdict(sweep: SweepResult, number: int) -> str:
     """What there is to say about a level, in a few words."""
     by = sweep.beaten_by[number]
-    parts = ["unbeaten" if by is None else f"beaten by level {by + 1}"]
+    parts = ["Pareto-optimal" if by is None else f"dominated by level {by + 1}"]
     if sweep.levels[number].constant:
         parts.append("no better than a constant")
     if sweep.levels[number].short:
@@ -264,7 +264,7 @@ def write_sweep_page(path: Path, sweep: SweepResult) -> None:
     named = [] if run.threat is None else [f"certified, {run.threat.label}"]
     gained = [f"structure gain, {each.attacks}" for each in next(iter(sweep.gains), ())[1:2]]
     columns = ["accuracy", *named, "less the best", "abstains", *radii, *alone, *sizes, *gained]
-    majority, better = sweep.class_names[sweep.majority], "unbeaten levels that are better than a constant answer"
+    majority, better = sweep.class_names[sweep.majority], "Pareto-optimal levels that are better than a constant answer"
     content = {
         "n_levels": len(levels),
         "samples": run.samples,

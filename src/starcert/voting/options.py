@@ -1,4 +1,4 @@
-"""What travels together from `certify` to the votes: how they are drawn, and whether their flips are looked at."""
+"""Options for drawing votes, and for looking at where their flips fell."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def test_every_threat_is_tried_here():
 )
 def test_certificates_refuse_threats_that_they_do_not_look_at(threat):
     for given in (threat, str(threat)):
-        with pytest.raises(InvalidParameterError, match="be one whose radii certificates look at"):
+        with pytest.raises(InvalidParameterError, match="be defined by radii"):
             threat_of(given)
 
 

@@ -69,7 +69,7 @@ def threat_of(given: object, name: str = "threat") -> Threat:
     found = read_threat(given, name)
     if not found.by_radius:
         hint = 'For example "flips:2", or "box:motif=3,random=45 & flips:2" for what both allow.'
-        raise InvalidParameterError(name, "be one whose radii certificates look at", str(found), hint)
+        raise InvalidParameterError(name, "be defined by radii", str(found), hint)
     return found
 
 
