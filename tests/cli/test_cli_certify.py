@@ -329,9 +329,7 @@ def test_a_fault_of_our_own_is_one_line_too(project, here, monkeypatch):
     monkeypatch.setattr("starcert.cli.run_commands.certify_run", lambda *_, **__: {}["nothing"])
     status, _, err = here("certify", "run.toml")
     assert status == 70
-    assert (
-        err == "Error: Internal error; please report it with the output of starcert --debug …: KeyError: 'nothing'.\n"
-    )
+    assert err == "Error: KeyError: 'nothing'. Internal error; please report it with the output of starcert --debug …\n"
 
 
 INTERRUPTED = "Interrupted. What was counted is kept: the same command goes on.\n"

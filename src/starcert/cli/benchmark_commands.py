@@ -50,8 +50,8 @@ def benchmark(
 ) -> None:
     """Compare methods on the same folds: what is right and certified, beside a model that sees no edge.
 
-    Writes OUT/index.html (open it from disk), benchmark.csv, benchmark.json, .tex and .md, and timings.json. Interrupted
-    runs resume: repeat the command. The page is the same.
+    Writes OUT/index.html (open it from disk), benchmark.csv, benchmark.json, .tex and .md, and timings.json.
+    Interrupted runs resume: repeat the command. The page is the same.
 
     For example:
 

@@ -152,7 +152,7 @@ def _explain(error: Exception) -> tuple[str, int]:
     what = f"{type(error).__name__}: {error}"
     if place := place_of_user_code(error):
         return f"{place}: {what}. starcert --debug … shows the whole traceback.", 2
-    return f"Internal error; please report it with the output of starcert --debug …: {what}.", 70
+    return f"{what}. Internal error; please report it with the output of starcert --debug …", 70
 
 
 def _lacks_memory(error: BaseException | None) -> str:
