@@ -132,7 +132,7 @@ def test_runs_are_compared_under_the_threat_that_they_were_asked_about(project, 
     assert [cell.strip() for cell in row.split("│")][6:8] == ["–", "–"]
     status, _, err = here("compare", "a", "c", "--threat", "deletions:1", "--out", "no.html")
     assert status == 2
-    assert "'--threat' must be what c was asked about, radii. Got 'deletions:1' instead." in err
+    assert "'threat' must be what c was asked about, radii. Got 'deletions:1' instead." in err
     assert "Certify it again with --threat deletions:1" in err
 
 
@@ -186,7 +186,7 @@ def test_an_injected_node_has_the_data_that_the_run_file_states(project, here):
     assert rows_of(project / "again") == rows
     status, _, err = here("certify", "run.toml", "--threat", "rewire:1", "--out", "no")
     assert status == 2
-    assert "'spare_node' needs a threat that injects nodes injected" in err
+    assert "'spare_node' needs a threat that injects nodes" in err
     status, _, err = here("certify", "spare/run.toml", "--spare-node", "part=motif", "--out", "motif")
     assert (status, err) == (0, "")
     assert {row["attacks_1"] for row in rows_of(project / "motif")} == {"5"}
