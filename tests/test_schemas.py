@@ -24,8 +24,9 @@ from starcert.archive.untrusted import Field
 from starcert.objects.threats import AnyFlips
 from starcert.runs import run_file
 from starcert.runs.example import EXAMPLES, KINDS, files_of
+from starcert.runs.folder import RunRecord, run_file_text
 from starcert.runs.grid import Grid
-from starcert.runs.run_file import RunFileError, RunRecord, read_run_file, run_file_text
+from starcert.runs.run_file import RunFileError, read_run_file
 from starcert.runs.settings import SETTINGS, run_settings
 from starcert.runs.train_settings import TRAIN_SETTINGS
 from starcert.system.errors import ArchiveError

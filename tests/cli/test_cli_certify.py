@@ -16,7 +16,7 @@ from runs_worlds import starcert
 import starcert as sc
 from starcert import archive as archives
 from starcert.claims import metrics
-from starcert.runs.run_file import OutputFolder
+from starcert.runs.folder import OutputFolder
 
 
 def test_a_new_user_gets_a_report(tmp_path, here, monkeypatch):

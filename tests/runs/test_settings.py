@@ -8,7 +8,8 @@ import starcert as sc
 from starcert.cli import loaded
 from starcert.objects.threats import AnyFlips, Box, read_threat
 from starcert.runs.declaration import check_options, check_values, set_values
-from starcert.runs.run_file import RunFileError, RunRecord, differences, read_run_file, run_file_text
+from starcert.runs.folder import RunRecord, differences, run_file_text
+from starcert.runs.run_file import RunFileError, read_run_file
 from starcert.runs.settings import SETTINGS, SWEEP_SETTINGS, run_settings
 from starcert.runs.train_settings import TRAIN_SETTINGS
 from starcert.system.errors import InvalidParameterError

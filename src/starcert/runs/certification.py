@@ -13,10 +13,11 @@ from starcert.objects.words import Words
 from starcert.runs.blind_run import blind_row
 from starcert.runs.exact_run import Exact
 from starcert.runs.fallback_run import with_fallback
+from starcert.runs.folder import OutputFolder, RunRecord, plain_value
 from starcert.runs.inputs import RunInputs, TriedModel, describe_rule, read_inputs, try_model
 from starcert.runs.method import RunMethod
 from starcert.runs.models import other_noise
-from starcert.runs.run_file import CERTIFICATES, REPORT, RESULTS, OutputFolder, RunRecord, plain_value
+from starcert.runs.run_file import CERTIFICATES, REPORT, RESULTS
 from starcert.runs.settings import SETTINGS, RunSettings
 from starcert.runs.smoothed_run import Smoothed
 from starcert.runs.user_code import voting_workers

@@ -13,8 +13,9 @@ from starcert.methods.exhaustive import ExactClassifier
 from starcert.methods.trying import Trial
 from starcert.objects.threats import Threat
 from starcert.report.exact_page import write_exact_page
+from starcert.runs.folder import OutputFolder
 from starcert.runs.inputs import TriedModel, read_inputs, try_model
-from starcert.runs.run_file import OutputFolder, RunFile
+from starcert.runs.run_file import RunFile
 from starcert.runs.settings import RunSettings, run_settings
 from starcert.runs.threats import without_folders
 from starcert.system.errors import InvalidParameterError

@@ -7,8 +7,8 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, Protocol
 
+from starcert.runs.folder import OutputFolder
 from starcert.runs.inputs import TriedModel
-from starcert.runs.run_file import OutputFolder
 from starcert.runs.settings import RunSettings
 
 

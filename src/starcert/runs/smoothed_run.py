@@ -13,9 +13,9 @@ from starcert.methods.preparation import possible_evidence
 from starcert.methods.smoothed import SmoothedClassifier
 from starcert.objects.binding import Problem
 from starcert.report import write_report
+from starcert.runs.folder import OutputFolder
 from starcert.runs.forecast import forecast_of
 from starcert.runs.inputs import TriedModel
-from starcert.runs.run_file import OutputFolder
 from starcert.runs.settings import RunSettings
 from starcert.runs.threats import without_folders
 from starcert.voting.options import Evidence, Voting

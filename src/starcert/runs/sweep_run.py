@@ -15,10 +15,10 @@ from starcert.claims.certificates import Certificates
 from starcert.claims.gains import structure_gains
 from starcert.runs.blind_run import blind_row
 from starcert.runs.certification import Say, check_expected, tried_model
+from starcert.runs.folder import OutputFolder, RunRecord
 from starcert.runs.forecast import forecast_of
 from starcert.runs.grid import SweepSettings, noise_text
 from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, TriedModel, read_inputs, try_model
-from starcert.runs.run_file import OutputFolder, RunRecord
 from starcert.runs.smoothed_run import certified
 from starcert.runs.sweep_levels import marks_of, measure_levels, outcome_of
 from starcert.runs.sweep_result import PAGE, TABLE, SweepResult, tie_sentence, write_sweep_page

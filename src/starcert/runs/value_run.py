@@ -12,9 +12,9 @@ from starcert.archive import IntervalArchive
 from starcert.claims.rows import row_names
 from starcert.methods.numbers import SmoothedRegressor
 from starcert.report.interval_page import write_interval_page
+from starcert.runs.folder import OutputFolder
 from starcert.runs.forecast import forecast_of
 from starcert.runs.inputs import TriedModel
-from starcert.runs.run_file import OutputFolder
 from starcert.runs.settings import RunSettings
 from starcert.runs.threats import without_folders
 from starcert.system.errors import InvalidParameterError

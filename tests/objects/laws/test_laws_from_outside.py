@@ -6,8 +6,8 @@ import pytest
 
 import starcert as sc
 from starcert.objects.laws import law_from_json, law_from_text, law_to_text
+from starcert.runs.folder import _with_places
 from starcert.runs.grid import Grid, parse_grid
-from starcert.runs.run_file import _with_places
 from starcert.runs.setting_values import as_noise, parse_noise
 from starcert.runs.user_code import UserCodeError
 from starcert.system.errors import InvalidParameterError

@@ -12,7 +12,8 @@ import tomlkit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcert.runs.run_file import FILES, RUN, VOTES, OutputFolder, RunRecord, read_run_file, toml_item
+from starcert.runs.folder import VOTES, OutputFolder, RunRecord, toml_item
+from starcert.runs.run_file import FILES, RUN, read_run_file
 from starcert.runs.settings import run_settings
 from starcert.system.errors import StarcertError
 from starcert.system.files import write_whole
