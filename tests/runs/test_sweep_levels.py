@@ -82,12 +82,12 @@ def test_an_axis_without_sites_gains_nothing():
     assert half.shares[1] == whole.shares[1]
 
 
-def test_an_axis_that_is_empty_everywhere_has_no_share():
+def test_an_axis_that_is_empty_everywhere_has_no_share_and_no_mean():
     noise, counts, none = sc.Noise(a=0.1, b=0.3), votes_of(1), [(0, 9)] * 7
     bounds = clopper_pearson(Votes(counts, selection=counts), alpha=0.01)
     (level,) = measure_levels([outcome_of(sc.certify(bounds, noise, capacity=none), TRUTH, TRUTH, none)])
     assert set(level.shares[0]) == {None}
-    assert (level.n_without, level.mean_radii[0]) == ((7, 0), 0)
+    assert (level.n_without, level.mean_radii[0]) == ((7, 0), None)
     assert level.shares[1][0] > 0.5
 
 

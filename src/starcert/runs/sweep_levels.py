@@ -67,7 +67,7 @@ class LevelOutcome:
 class LevelReach(NamedTuple):
     """How far a level reaches on each axis."""
 
-    # the mean certified flips on that axis alone; 0 if no graph has sites there; None where 0 would say nothing
+    # the mean certified flips on that axis alone; None if no graph has sites there, and where 0 would say nothing
     mean_radii: tuple[float | None, ...]
     # for each of some counts of flips, the share of the axis's graphs that are right and certified there, a graph with
     # fewer sites if it is with all of them flipped; None beyond the box that was looked at, if no graph has sites, and
@@ -218,8 +218,9 @@ def _reach(outcome: LevelOutcome, steps: Sequence[int]) -> LevelReach:
         return None if not found and unknown(axis, step) else found
 
     shares = tuple(tuple(share(axis, step) for step in steps) for axis in range(reach.shape[1]))
-    means = enumerate((reach.sum(axis=0) / n_there).tolist())
-    return LevelReach(tuple(mean if mean or not unknown(axis, 1) else None for axis, mean in means), shares)
+    known = [sites.any() and not unknown(axis, 1) for axis, sites in enumerate(outcome.capacities.T)]
+    means = zip((reach.sum(axis=0) / n_there).tolist(), known, strict=True)
+    return LevelReach(tuple(mean if mean or finding else None for mean, finding in means), shares)
 
 
 def beaten_by(criteria: Sequence[Sequence[float]]) -> list[int | None]:
