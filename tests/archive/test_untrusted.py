@@ -1,6 +1,7 @@
 """Files that are not trusted: each thing that is wrong with one is a sentence, and nothing is waited for."""
 
 import os
+import time
 
 import pytest
 
@@ -59,6 +60,17 @@ def test_a_file_is_refused_by_its_size_before_it_is_read(tmp_path, monkeypatch):
         file.truncate(2**29 + 1)
     with pytest.raises(ArchiveError, match="it has 536,870,913 bytes; more than 536,870,912 are not read"):
         read_untrusted(path)
+
+
+@pytest.mark.parametrize("value", [b"[],", b'{"a":1},'])
+def test_a_file_whose_values_take_the_memory_is_refused_before_it_is_parsed(tmp_path, value):
+    """Empty lists take thirty times as many bytes as they have in a file, and the time to make them."""
+    path = tmp_path / "method.json"
+    path.write_bytes(b"[" + value * 10**7 + b"0]")
+    began = time.process_time()
+    with pytest.raises(ArchiveError, match=r"its values take about [\d,]+ bytes of memory; more than 805,306,368 are"):
+        read_untrusted(path)
+    assert time.process_time() - began < 2
 
 
 def test_halves_of_surrogate_pairs_are_read_and_refused_where_text_is_written(tmp_path):

@@ -28,6 +28,8 @@ from starcert.system.files import open_plain, read_header, read_numbers
 VERSION = 1  # of archives
 MAX_BYTES = 2**29  # of JSON; larger files are refused before they are read
 MAX_DEPTH = 100  # of lists and objects within each other
+MAX_MEMORY = 3 * 2**28  # bytes of all values of a file
+SIZES = {"{": 232, "[": 88, ",": 40}  # bytes of an object, of a list and of what stands in it, about
 
 
 class MalformedError(Exception):
@@ -151,7 +153,9 @@ def read_untrusted(path: str | PathLike[str], advice: str = "Give a file that ho
 
 
 def parse(text: str) -> Field:
-    """The value of a JSON text: no key twice, finite numbers only, no endless nesting."""
+    """The value of a JSON text: no key twice, finite numbers only, no endless nesting, not many times its size."""
+    if (size := sum(text.count(sign) * each for sign, each in SIZES.items())) > MAX_MEMORY:
+        raise MalformedError(f"its values take about {size:,} bytes of memory; more than {MAX_MEMORY:,} are not read.")
     try:
         value = json.loads(text, object_pairs_hook=_object, parse_constant=_finite, parse_float=_finite)
         too_deep = _depth(value) > MAX_DEPTH
