@@ -32,15 +32,15 @@ def test_votes_beyond_all_counts(here, votes):
     ("option", "value", "words"),
     [
         ("--out", "/", "'--out' must be a folder with a name of its own"),
-        ("--out", "~nosuchuser/x", "'--out' must begin with a home folder that is known here"),
-        ("--data", "~nosuchuser/x", "'--data' must begin with a home folder"),
-        ("--model", "~nosuchuser/x.py:f", "'--model' must begin with a home folder"),
-        ("--store", "~nosuchuser/x", "'--store' must begin with a home folder"),
+        ("--out", "~nosuchuser/x", "'--out' names an unknown home folder"),
+        ("--data", "~nosuchuser/x", "'--data' names an unknown home folder"),
+        ("--model", "~nosuchuser/x.py:f", "'--model' names an unknown home folder"),
+        ("--store", "~nosuchuser/x", "'--store' names an unknown home folder"),
         ("--data", "a" * 300, "'--data' must name a file or a folder that exists"),
         ("--model", f"{'a' * 300}.py:f", "'--model' must name a Python file that exists"),
         ("--data", "/etc/passwd", "/etc/passwd: is not a file of tensors"),
         ("--data", "run.toml", "run.toml: no kind here reads files .toml. Name one with --kind"),
-        ("--regions", "~nosuchuser/x.py:f", "'--regions' must begin with a home folder"),
+        ("--regions", "~nosuchuser/x.py:f", "'--regions' names an unknown home folder"),
     ],
 )
 def test_paths_that_lead_nowhere(project, here, option, value, words):
