@@ -149,7 +149,7 @@ def test_false_stated_and_unfit_files_are_refused(done, tmp_path):
     law = Path(__file__).parents[1] / "archive" / "stated" / "version_0_2_0" / "law.json"
     refused(law.read_text(), r"stated by the law .* Give a file that starcert verify proves\.")
     refused(votes, "is drawn anew in every fold", data="motif")
-    with pytest.raises(sc.InvalidParameterError, match="needs the name of its data, one of rings-rings, rings-two, motif"):
+    with pytest.raises(sc.InvalidParameterError, match="one of rings-rings, rings-two, motif"):
         read_theirs(str(file), KNOWN, {}, THREATS)
     (tmp_path / "empty").mkdir()
     with pytest.raises(sc.StarcertError, match="holds no archive"):
