@@ -345,13 +345,12 @@ def chunks_in(votes: Path) -> int:
             return 0
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_ctrl_c_ends_quietly_and_keeps_the_votes(project, here, workers):
+def test_ctrl_c_ends_quietly_and_keeps_the_votes(project, here):
     model = project / "model.py"
     model.write_text(
         model.read_text().replace("def shapes(batch):", "import time\n\ndef shapes(batch):\n    time.sleep(0.02)")
     )
-    running = worlds.begin(["certify", "run.toml", "--workers", workers, "--samples", 20000], project)
+    running = worlds.begin(["certify", "run.toml", "--workers", 2, "--samples", 20000], project)
     votes = project / "results.partial" / "votes.db"
     worlds.until(lambda: chunks_in(votes), running)
     os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to all of its processes

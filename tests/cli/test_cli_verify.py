@@ -76,12 +76,9 @@ def test_what_cannot_be_read_ends_with_status_two_and_one_line(starcert, path, t
 @pytest.mark.parametrize(
     ("frontier", "status", "more", "also_errors"),
     [
-        (None, 0, (), True),
         (None, 0, ("--json",), False),
         ([[3, 45]], 1, (), False),
-        ([[3, 45]], 1, ("--json",), True),
         ("none", 2, (), True),
-        ("none", 2, ("--json",), False),
     ],
 )
 def test_the_status_does_not_depend_on_who_reads_the_output(path, frontier, status, more, also_errors):

@@ -66,7 +66,7 @@ def job_of(base, graph: sc.Graph, noise: sc.Noise, chunk_size: int) -> Job:
 @pytest.mark.parametrize(
     ("conv", "n", "noise"), [("gcn", 18, DENSE), ("gin", 18, DENSE), ("gin", 40, SPARSE[40]), ("gin", 100, SPARSE[100])]
 )
-def test_labels_agree_on_the_same_noisy_graphs(conv, n, noise, source, device, record_property):
+def test_labels_agree_on_the_same_noisy_graphs(conv, n, noise, source, device):
     """CPU and device, any PyG module, own layers, dense: only what hangs by the last digits may differ."""
     graph = chain(n)
     copies = drawn(graph, noise, "cpu" if source == "here" else device, 1024)
@@ -87,12 +87,6 @@ def test_labels_agree_on_the_same_noisy_graphs(conv, n, noise, source, device, r
             assert error <= ROUNDING * largest, (place, way)
             apart = np.asarray(base.classify(copies)) != exact.argmax(axis=1)
             assert not (apart & ~ties).any(), (place, way)
-            print(
-                f"{conv}, {n} nodes, drawn {source}: {way} on {place} answers {apart.sum()} of {len(copies)} copies "
-                f"differently; {ties.sum()} hang by the last digits; the smallest margin is {margin.min():.2g}, logits "
-                f"differ by at most {error:.2g}"
-            )
-            record_property(f"{way} on {place}", int(apart.sum()))
     assert ties.mean() < 0.02
 
 

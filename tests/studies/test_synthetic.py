@@ -24,9 +24,6 @@ pytest.importorskip("grakel")
 ROWS, COLUMNS = (0, 4, 8), (0, 1, 9)
 """Of the paper's grid, p_random 0.45, 0.25, 0.05 and p_motif 0.02, 0.04, 0.2 are enough to see what happens."""
 
-FIGURES = {
-    "graphs", "noise_matrix", "score", "accuracy", "smallest_p_lower", "draws", "anisotropic", "isotropic"
-}  # fmt: skip
 TINY = Synthetic.from_options(50, 1, True)
 TABLES = {"grid", "anisotropic", "isotropic", "draws", "base_accuracy"}
 
