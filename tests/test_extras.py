@@ -71,6 +71,7 @@ NAMED = [
     ("sc.Graph(2, []).to_pyg()", "torch"),
     ("sc.models.vertex_histogram_svm()", "kernels"),
     ("sc.models.KernelSVM().fit([], [])", "kernels"),
+    ("sc.baselines.blind([sc.Graph(1, [])] * 2, [0, 1])", "kernels"),
     ("sc.transforms.AddNoise(sc.Noise(all=0.1))", "torch"),
     ("sc.certify(sc.Bounds.certain([0.9]), sc.Noise(a=0.1)).to_frame()", "pandas"),
     ("sc.Graph.from_smiles('CC')", "molecules"),

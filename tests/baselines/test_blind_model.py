@@ -10,7 +10,7 @@ from starcert.baselines import blind, blind_model
 from starcert.baselines.columns import SeenColumns
 from starcert.baselines.nodes import candidates_for
 from starcert.objects.kinds import Untouched
-from starcert.system.errors import InvalidParameterError, StarcertError
+from starcert.system.errors import InvalidParameterError
 
 pytest.importorskip("sklearn.dummy")
 
@@ -204,12 +204,6 @@ def test_the_nodes_to_learn_from_must_be_known():
     with pytest.raises(InvalidParameterError, match="have nodes whose class is known"):
         blind(data, nodes=[2])
     assert blind(data, nodes=[1, 2]).predict(data.graph).tolist() == [1, 1, 1]
-
-
-def test_without_scikit_learn_an_error_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "sklearn", None)
-    with pytest.raises(StarcertError, match=r"The blind model needs sklearn: pip install 'starcert\[kernels\]'"):
-        blind(two_classes(10))
 
 
 def test_mutag_is_told_by_atoms_alone():

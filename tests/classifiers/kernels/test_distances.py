@@ -4,8 +4,7 @@ from itertools import product
 import networkx as nx
 import numpy as np
 import pytest
-from asking import drawn
-from kernel_worlds import NOISE, PARTITION, motif_graph, random_graph
+from kernel_worlds import motif_graph, random_graph
 
 import starcert as sc
 
@@ -85,16 +84,6 @@ def test_a_level_has_norm_one():
     path = sc.Graph(4, [(0, 1), (1, 2), (2, 3)])
     features = NeighbourhoodPairs(2, 5).fit_transform([path, sc.Graph(1, [])])
     assert np.square(features.toarray()).sum(axis=1).tolist() == pytest.approx([3 * 4, 3])  # distances 0 to 3; 0 alone
-
-
-@pytest.mark.parametrize("kernel", [ShortestPath(), NeighbourhoodPairs(), NeighbourhoodPairs(1, 2, normalize=True)])
-def test_noisy_copies_count_as_graphs_do(kernel):
-    kernel.fit([motif_graph(i % 2, i) for i in range(4)])
-    batch = drawn(motif_graph(1, 3), NOISE, 70, PARTITION)[3:60]
-    whole = kernel.transform(batch).toarray()
-    np.testing.assert_array_equal(whole, kernel.transform(list(batch.copies())).toarray())
-    for i in (0, 20):
-        np.testing.assert_array_equal(kernel.transform(batch[i : i + 1]).toarray()[0], whole[i])
 
 
 @pytest.mark.parametrize(("parameters", "name"), [((-1, 2), "radius"), ((1, None), "distance"), ((True, 1), "radius")])

@@ -4,9 +4,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from asking import drawn
-from kernel_worlds import listed, random_graph
+from kernel_worlds import NOISE, PARTITION, listed, motif_graph, random_graph
 
 import starcert as sc
+from starcert import kernels
 from starcert.classifiers.kernels.kernel import collect, count_hashes, join, look_up, mix, neighbours, node_labels_of
 
 
@@ -91,3 +92,24 @@ def test_hashes_of_small_numbers_have_no_pattern():
     assert len(joined) == 300**2
     bits = np.array([[(each >> bit) & 1 for bit in range(64)] for each in mixed])
     assert np.abs(bits.mean(axis=0) - 0.5).max() < 0.15
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        kernels.VertexHistogram(),
+        kernels.VertexHistogram(normalize=True),
+        kernels.WeisfeilerLehman(normalize=True),
+        kernels.ShortestPath(),
+        kernels.NeighbourhoodPairs(1, 2, normalize=True),
+        kernels.Graphlets(),
+    ],
+    ids=str,
+)
+def test_noisy_copies_count_as_graphs_do(kernel):
+    kernel.fit([motif_graph(i % 2, i) for i in range(4)])
+    batch = drawn(motif_graph(1, 30), NOISE, 70, PARTITION)[3:60]
+    whole = kernel.transform(batch).toarray()
+    np.testing.assert_array_equal(whole, kernel.transform(listed(batch)).toarray())
+    for i in (0, 20):
+        np.testing.assert_array_equal(kernel.transform(batch[i : i + 1]).toarray()[0], whole[i])
