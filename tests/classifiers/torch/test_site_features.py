@@ -119,7 +119,7 @@ def test_bits_drawn_on_a_device_are_shown_where_they_are(monkeypatch):
     assert (x[..., [0, 3]] != BITS[:, [0, 3]]).any()
 
 
-def test_wide_features_are_asked_for_in_portions(monkeypatch):
+def test_copies_are_asked_for_in_portions(monkeypatch):
     clean = graph().with_bits("x")
     drawn = copies_of(clean, sc.Noise(words=0.3), 30, {"words": "x"})
     sizes = []
@@ -130,7 +130,7 @@ def test_wide_features_are_asked_for_in_portions(monkeypatch):
             return x[:, :2]
 
     whole = from_pyg(Sizes(), n_classes=2, targets="nodes").logits(drawn)
-    monkeypatch.setattr("starcert.classifiers.torch.module.PORTION", 7 * 8 * 8 * 5)
+    monkeypatch.setattr("starcert.classifiers.torch.graphs.CACHED_NODES", 7 * 8)
     parts = from_pyg(Sizes(), n_classes=2, targets="nodes").logits(drawn)
     assert torch.equal(whole, parts)
     assert sizes == [30, 7, 7, 7, 7, 2]

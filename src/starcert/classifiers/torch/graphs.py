@@ -114,10 +114,6 @@ class TorchClassifier(ModuleClassifier):
         return (32 + 2 * message) * n_edges + (8 + message) * n_nodes
 
     @override
-    def _feature_bytes(self, frame: NodeFrame) -> int:
-        return self._nodes.bytes_of(frame, self._dtype, self.device, repeated=not self.dense)
-
-    @override
     def _numbers(self, frame: NodeFrame) -> int:
         return LAYER_WIDTH * frame.n_nodes
 

@@ -28,7 +28,6 @@ EdgeFeatures: TypeAlias = "str | npt.ArrayLike | tuple[str | npt.ArrayLike, ...]
 EdgeSources: TypeAlias = "tuple[str | Tensor, ...] | None"
 
 CATEGORIES = (torch.int32, torch.int64)  # the types of numbers that an embedding takes
-SPARSE_ROW = 1024  # bytes that a node of a copy may take where features are sparse: some eighty entries
 TYPES = "types"  # the name of one-hot types among edge features
 
 
@@ -57,15 +56,6 @@ class NodeInputs:
             for source, x in zip(self._sources, shared, strict=True)
         ]
         return _converted(_side_by_side(parts, of_copies=True), dtype, device), True
-
-    def bytes_of(self, frame: NodeFrame, dtype: torch.dtype, device: torch.device, *, repeated: bool) -> int:
-        """The bytes of the features of one copy, as far as they are known without computing them."""
-        if isinstance(self._sources[0], SparseFeatures):
-            return SPARSE_ROW * frame.n_nodes
-        shared = self._shared(frame, dtype, device)
-        known = sum(x.nbytes for x in shared if x is not None) if repeated else 0
-        sites = [frame.node_sites[name] for name in map(_data_name, self._sources) if name in frame.node_sites]
-        return known + sum(8 * each.values.size * (each.alphabet if each.one_hot else 1) for each in sites)
 
     def _shared(self, frame: NodeFrame, dtype: torch.dtype, device: torch.device) -> list[Tensor | None]:
         """The features that noise does not touch; None for those of the copy."""

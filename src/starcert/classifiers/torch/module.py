@@ -35,7 +35,7 @@ DEVICE_CHUNK, DEVICE_CALL = 131_072, 2**14
 LAYERS, FITS = 32, 2**33
 """Of a portion of a batch on a device, this many layers of the model fit into this many bytes."""
 
-PORTION = 2**27  # bytes that the features of copies take at a time on a CPU
+PORTION = 2**27  # bytes that a layer takes at a time for the copies of a portion on a CPU
 
 VALUE_ROUNDING = 1e-4  # by how much outputs that are numbers may differ between batches, relative to the largest
 
@@ -157,15 +157,11 @@ class ModuleClassifier(DrawsItself):
     def _fitting(self, graphs: Copies) -> int:
         """How many copies the model takes at once; on a device it is halved should they not fit."""
         if self.device.type == "cpu":
-            return max(1, PORTION // max(1, self._feature_bytes(graphs.frame)))
+            return max(1, PORTION // (8 * max(1, self._numbers(graphs.frame))))
         return max(1, FITS // (4 * LAYERS * max(1, self._numbers(graphs.frame))))
 
     @abstractmethod
     def _content(self) -> tuple[object, ...]: ...
-
-    @abstractmethod
-    def _feature_bytes(self, frame: Any) -> int:  # noqa: ANN401  (whatever the object has)
-        """The bytes of the features of one copy, as far as they are known without computing them."""
 
     @abstractmethod
     def _numbers(self, frame: Any) -> int:  # noqa: ANN401
@@ -233,10 +229,6 @@ class TorchRowClassifier(ModuleClassifier):
     @override
     def _content(self) -> tuple[object, ...]:
         return (self.model, "rows", self.one_hot, *((self.outputs,) if self.outputs else ()))
-
-    @override
-    def _feature_bytes(self, frame: VectorFrame) -> int:
-        return 8 * self._numbers(frame)
 
     @override
     def _numbers(self, frame: VectorFrame) -> int:
