@@ -55,11 +55,10 @@ def test_a_function_sees_rows_in_the_order_of_their_columns():
     base = sc.classifiers.from_callable(noted, on="vectors", description="the last column")
     votes = smoothed(base).vote(ROWS[:3], samples=2000, seed=1)
     assert votes.counts.tolist() == [[2000 * (1 - last), 2000 * last] for last in MATRIX[:3, 11].tolist()]
-    rows = np.concatenate([each for each in seen if len(each) > 1])
+    rows = np.concatenate([*seen])
     assert rows.shape[1] == 12
-    assert (rows[:, 10:] == MATRIX[:1, 10:]).all(axis=1).sum() >= 2000
-    assert (rows[:2000, 0] != MATRIX[0, 0]).mean() == pytest.approx(0.1, abs=0.03)
-    assert (rows[:2000, 1] != MATRIX[0, 1]).mean() == pytest.approx(0.2 if MATRIX[0, 1] else 0.3, abs=0.05)
+    assert {*map(tuple, rows[:, 10:])} == {*map(tuple, MATRIX[:3, 10:])}  # in no region
+    assert (np.ptp(rows[:, :10], axis=0) == 1).all()
 
 
 def test_votes_are_those_of_the_table_whatever_the_batches_and_workers():
