@@ -187,10 +187,10 @@ def test_what_the_method_from_outside_certifies_holds_and_what_it_breaks_is_brok
         "graphs = [sc.Graph(4, some) for n in range(7) for some in it.combinations(pairs, n)]\n"
         "for limit in range(-1, 7):\n"
         "    base = sc.classifiers.from_callable(lambda g: int(g.number_of_edges() > limit), n_classes=2)\n"
-        "    ours = EdgeByEdge.of(lambda some: [int(g.n_edges > limit) for g in some], graphs).outcomes()\n"
+        "    ours = EdgeByEdge.certify(lambda some: [int(g.n_edges > limit) for g in some], graphs).outcomes()\n"
         "    theirs = sc.ExactClassifier(base).certify(graphs, threat='deletions:1').outcomes()\n"
         "    assert [one[:5] for one in ours] == [one[:5] for one in theirs]\n"
-        "    other = EdgeByEdge.of(lambda some: [0] * len(some), graphs).outcomes('flips:1')\n"
+        "    other = EdgeByEdge.certify(lambda some: [0] * len(some), graphs).outcomes('flips:1')\n"
         "    assert {one.certified for one in other} == {None}\n"
     )
     python(code, folders=[built(METHOD)])

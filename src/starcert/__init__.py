@@ -21,11 +21,9 @@ if TYPE_CHECKING:
     from starcert.math.confidence import Bounds, Votes, clopper_pearson
     from starcert.math.frontier import Frontier
     from starcert.methods.estimator import ABSTAIN
-    from starcert.methods.exact_certificates import ExactCertificate, ExactCertificates
     from starcert.methods.exhaustive import ExactClassifier
     from starcert.methods.fallback import Fallback
     from starcert.methods.hashed import HashedVotes
-    from starcert.methods.hashed_certificates import HashedCertificate, HashedCertificates
     from starcert.methods.numbers import SmoothedRegressor
     from starcert.methods.smoothed import SmoothedClassifier
     from starcert.methods.values import ValueCertificate, ValueCertificates, ValueInterval
@@ -44,8 +42,8 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent unless a
 
 __all__ = ["ABSTAIN", "ArchiveError", "Bits", "Bounds", "Categorical", "Categories", "Certificate",
            "Certificates", "Classifier", "ClassifierError", "CleanObject", "CollectiveClaim",
-           "Edges", "Evidence", "ExactCertificate", "ExactCertificates", "ExactClassifier", "Fallback", "Flip",
-           "Frontier", "Graph", "HashedCertificate", "HashedCertificates", "HashedVotes", "InvalidParameterError",
+           "Edges", "Evidence", "ExactClassifier", "Fallback", "Flip",
+           "Frontier", "Graph", "HashedVotes", "InvalidParameterError",
            "Kind", "Law", "Layer", "Noise", "Partition", "Plan",
            "Problem", "Region", "SmoothedClassifier", "SmoothedRegressor", "StarcertError", "StoreError", "Threat",
            "ValueCertificate", "ValueCertificates", "ValueInterval", "ValueRange", "Votes", "Voting", "archive",
@@ -63,9 +61,7 @@ _PLACES = {
     "claims.collective": "CollectiveClaim",
     "methods.estimator": "ABSTAIN",
     "methods.exhaustive": "ExactClassifier",
-    "methods.exact_certificates": "ExactCertificate ExactCertificates",
     "methods.fallback": "Fallback",
-    "methods.hashed_certificates": "HashedCertificate HashedCertificates",
     "methods.hashed": "HashedVotes",
     "methods.numbers": "SmoothedRegressor",
     "claims.slack": "rho_lower rho_upper slack slack_table",

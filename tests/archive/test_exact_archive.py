@@ -46,9 +46,10 @@ def test_what_is_written_is_read_and_holds_with_the_model(tmp_path, what, threat
     file = tmp_path / "certificates.json"
     result = kept(file, what, threat)
     archive = read(file)
-    assert [(one.label, one.certified_size, one.broken_size, one.first_attack) for one in archive.result] == [
-        (one.label, one.certified_size, one.broken_size, one.first_attack) for one in result
-    ]
+    assert [
+        (one.label, one.certified_size, one.broken_size, one.certificates.proof.attacks[one.row])
+        for one in archive.result
+    ] == [(one.label, one.certified_size, one.broken_size, one.certificates.proof.attacks[one.row]) for one in result]
     assert archive.result.counts(archive.labels) == result.counts([0] * len(result))
     assert verify(file).verdict == "consistent"
     base, graphs = BASES[what]

@@ -86,7 +86,7 @@ def test_what_is_shown_of_a_molecule_is_the_first_that_keeps_valences(threat):
                     (keeps,) = keep_valences(sites, Attacks.from_lists([changes]))
                     breaking.append((not keeps, size, number, changes))
         if not breaking:
-            assert one.attack() is one.first_attack is None
+            assert one.attack() is one.certificates.proof.attacks[one.row] is None
             continue
         pairs = tuple(zip(one.attack().sites, one.attack().values, strict=True))
         best = min(each[:2] for each in breaking)
@@ -94,29 +94,31 @@ def test_what_is_shown_of_a_molecule_is_the_first_that_keeps_valences(threat):
         assert one.attack().keeps_valences is not best[0]
         assert one.attack().words == one.certificates.rows()[one.row]["attack"]
         assert one.broken_size == min(each[1] for each in breaking)  # about the first that breaks, whatever is shown
-        differs += one.attack() != one.first_attack
+        differs += one.attack() != one.attack(one.certificates.threat)
     assert bool(differs) is (threat != "valence:2")
 
 
 def test_what_is_shown_changes_no_verdict_and_no_file(tmp_path):
     graphs = [molecule(), molecule("CO", (("double", 0, 1),))]
     found = plain("flips:2", graphs)
-    assert any(one.attack() != one.first_attack for one in found)
+    assert any(one.attack() != one.attack(one.certificates.threat) for one in found)
     sc.archive.write(tmp_path / "some.json", ExactArchive.from_result(found))
-    sc.archive.write(tmp_path / "first.json", ExactArchive.from_result(replace(found, shown=())))
+    sc.archive.write(
+        tmp_path / "first.json", ExactArchive.from_result(replace(found, proof=replace(found.proof, shown=())))
+    )
     assert (tmp_path / "some.json").read_bytes() == (tmp_path / "first.json").read_bytes()
     base = sc.ExactClassifier(BASE, regions=REGIONS)
     again = sc.archive.recount(tmp_path / "some.json", classifier=base, objects=graphs)
     assert again.verdict == "recounted"
-    assert [one.attack().sites for one in again.archive.result] == [one.first_attack.sites for one in found]
+    assert [one.attack().sites for one in again.archive.result] == [one.sites for one in found.proof.attacks]
 
 
 def test_no_attack_beyond_the_budget_is_shown():
     (one,) = plain("flips:1", [molecule()])
     assert one.attack().keeps_valences
-    (few,) = plain("flips:1", [molecule()], max_attacks=one.tried)
-    assert not few.first_attack.keeps_valences
-    assert few.attack() == few.first_attack
+    (few,) = plain("flips:1", [molecule()], max_attacks=one.certificates.proof.tried_for(0))
+    assert not few.attack("flips:1").keeps_valences
+    assert few.attack() == few.attack("flips:1")
 
 
 def test_smoothed_attacks_have_words_in_every_view():

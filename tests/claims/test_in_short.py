@@ -7,9 +7,9 @@ from itertools import product
 import pytest
 
 import starcert as sc
-from starcert.claims.certificate import Verdict, Verdicts
 from starcert.claims.found_attack import FoundAttack
 from starcert.claims.sentences import in_short
+from starcert.claims.verdict import Verdict, Verdicts
 from starcert.math.frontier import levels_of
 from starcert.methods.evidence import extended_frontier
 from starcert.objects.words import AttackWords, RegionWords, Words
@@ -33,10 +33,11 @@ ATTACK = FoundAttack((0,), (1, 9), 0.001)
 
 def certificate(levels, capacity=(3, 3, 3, 3), noise=NOISE, **more):
     """A certificate by which p_A certifies no flip, and evidence has these verdicts."""
-    (one,) = sc.certify(sc.Bounds.certain([0.51]), noise, capacity=[capacity], **more)
+    found = sc.certify(sc.Bounds.certain([0.51]), noise, capacity=[capacity], **more)
+    (one,) = found
     made = {level: Verdict(kind, kind, ATTACK if kind == "broken" else None) for level, kind in levels.items()}
     frontier = extended_frontier(one.frontier_by_p_A, made, capacity, "levels of more flips were not looked at")
-    return replace(one, verdicts=Verdicts(0.01, made, frontier))
+    return found.proved_by(replace(found.proof, verdicts=[Verdicts(0.01, made, frontier)]))[0]
 
 
 def unit(axis):

@@ -9,7 +9,7 @@ from target_worlds import Busy
 
 import starcert as sc
 from starcert import threats
-from starcert.claims.certificate import Verdict
+from starcert.claims.verdict import Verdict
 from starcert.objects.threats import Attacks, Threat
 from starcert.system.errors import StarcertWarning
 

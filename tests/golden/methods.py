@@ -73,7 +73,7 @@ EXACT = {
 """Classifier and objects, the threat, and how it is asked about, by name."""
 
 
-def exact_result(name: str) -> sc.ExactCertificates:
+def exact_result(name: str) -> sc.Certificates:
     make, threat, how = EXACT[name]
     base, objects = make()
     where = {key: how[key] for key in ("noise", "regions") if key in how}
@@ -97,7 +97,8 @@ def exact() -> dict[str, object]:
         result = exact_result(name)
         found[name] = {
             "rows": [
-                [one.object, one.target, one.label, one.certified_size, one.broken_size, one.left > 0] for one in result
+                [one.object, one.target, one.label, one.certified_size, one.broken_size, result.proof.left(one.row) > 0]
+                for one in result
             ],
             "verdicts": [_sizes(one, result.threat.most) for one in result],
             "by_size": [
@@ -105,9 +106,12 @@ def exact() -> dict[str, object]:
                 for each in result.counts()
             ],
             "accuracy": [result.certified_accuracy([0] * len(result), n) for n in range(result.threat.most + 1)],
-            "attacks": [list(each) for each in result.ends],
-            "order": [[one.tried, one.left, one.first_attack and _found(one.first_attack)] for one in result],
-            "passes": result.forward_passes,
+            "attacks": [list(each) for each in result.proof.ends],
+            "order": [
+                [result.proof.tried_for(row), result.proof.left(row), first and _found(first)]
+                for row, first in enumerate(result.proof.attacks)
+            ],
+            "passes": result.proof.forward_passes,
         }
     return found
 
@@ -188,11 +192,11 @@ def hashed() -> dict[str, object]:
         found[name] = entry = {"seen": [[copy.edges.tolist() for copy in each] for each in voting.copies(objects)]}
         for threat, rule in product(threats, ("counting", "exact")):
             result = voting.certify(objects, threat=threat, rule=rule)
-            entry["votes"] = result.votes.tolist()
+            entry["votes"] = result.proof.votes.tolist()
             entry[f"{threat}, {rule}"] = {
                 "rows": [[one.label, one.certified_size, one.broken_size] for one in result],
                 "verdicts": [_sizes(one, result.threat.most) for one in result],
-                "attacks": [result.attacks, result.forward_passes, result.tried],
+                "attacks": [result.proof.attacks, result.proof.forward_passes, result.proof.tried],
             }
     return found
 

@@ -103,7 +103,7 @@ def test_typed_pairs_and_rows_of_three_values(clean):
         ),
         *sc.ExactClassifier(on_values()).certify([sc.Categories(clean, values=3)], threat="flips:3"),
     ):
-        assert one.certificates.ends[0] == (6, 18, 26)
+        assert one.certificates.proof.ends[0] == (6, 18, 26)
         assert one.broken_size == min(expected, default=None)
         if one.attack() is not None:
             vector = list(clean)
@@ -124,14 +124,19 @@ def test_arcs_and_bits():
     base = sc.classifiers.from_callable(forward, n_classes=2)
     graph = sc.Graph(3, [(0, 1), (2, 1)], directed=True)
     (one,) = sc.ExactClassifier(base).certify([graph], threat="flips:2")
-    assert (one.label, one.verdict(1), one.certificates.ends[0]) == (0, "broken", (6, 21))
+    assert (one.label, one.verdict(1), one.certificates.proof.ends[0]) == (0, "broken", (6, 21))
     (u,), (v,) = Sites.everything(graph, "all").coordinates(np.array(one.attack().sites))
     assert (u, v) in arcs
     assert forward(nx.DiGraph([*map(tuple, graph.edges.tolist()), (u, v)])) == 1
     row = sc.Bits([0, 1, 1, 0])
     total = sc.classifiers.from_callable(lambda rows: rows.sum(axis=1) > 3, on="vectors", n_classes=2)
     (one,) = sc.ExactClassifier(total).certify([row], threat="flips:3")
-    assert (one.certified_size, one.broken_size, one.attack().sites, one.tried) == (1, 2, (0, 3), 8)
+    assert (one.certified_size, one.broken_size, one.attack().sites, one.certificates.proof.tried_for(one.row)) == (
+        1,
+        2,
+        (0, 3),
+        8,
+    )
 
 
 @pytest.mark.parametrize("base", [Busy(), Some()])
@@ -156,10 +161,10 @@ def test_a_budget_that_runs_out_says_what_is_left():
     graph = sc.Graph(4, [(0, 1), (1, 2)])
     for text, number in (("rewire:1", 6), ("flips:2", 21)):
         (few,) = sc.ExactClassifier(base).certify([graph], threat=text, max_attacks=5)
-        assert (few.verdict(), few.left) == ("open", number - 5)
+        assert (few.verdict(), few.certificates.proof.left(0)) == ("open", number - 5)
         assert few.why() == f"5 of {number} attacks were tried: {number - 5} are left"
         (all_of_them,) = sc.ExactClassifier(base).certify([graph], threat=text, max_attacks=number)
-        assert (all_of_them.verdict(), all_of_them.left) == ("certified", 0)
+        assert (all_of_them.verdict(), all_of_them.certificates.proof.left(0)) == ("certified", 0)
     found = sc.ExactClassifier(base).certify([graph, graph], threat="flips:3", max_attacks=25)
     assert [one.certified_size for one in found] == [2, 2]
     assert [(row.n_certified, row.n_open, row.n_left) for row in found.counts([0, 1])] == [
@@ -168,7 +173,7 @@ def test_a_budget_that_runs_out_says_what_is_left():
         (0, 1, 16),
     ]
     assert (found.certified_accuracy([0, 1], 2), found.certified_accuracy([0, None])) == (0.5, 0.0)
-    assert (found.alpha, found.forward_passes) == (0, 52)
+    assert (found.alpha, found.proof.forward_passes) == (0, 52)
 
 
 def test_neither_batches_nor_workers_change_what_is_found():
@@ -178,8 +183,8 @@ def test_neither_batches_nor_workers_change_what_is_found():
     with ThreadPoolExecutor(3) as pool:
         for how in ({"batch_size": 2}, {"batch_size": 7}, {"executor": pool}, {"executor": pool, "batch_size": 5}):
             found = sc.ExactClassifier(base).certify(graphs, threat="flips:3", **how)
-            assert (found.rows(), found.tried) == (wanted.rows(), wanted.tried)
-            np.testing.assert_array_equal(found.first, wanted.first)
+            assert (found.rows(), found.proof.tried) == (wanted.rows(), wanted.proof.tried)
+            np.testing.assert_array_equal(found.proof.first, wanted.proof.first)
 
 
 class StoppedError(Exception):
@@ -210,7 +215,7 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path, monkeypatch, calls):
         sc.ExactClassifier(Fragile(calls)).certify(graphs, **how, store=tmp_path / "tried.json")
     kept = json.loads((tmp_path / "tried.json").read_text())["objects"]
     found = sc.ExactClassifier(Busy()).certify(graphs, **how, store=tmp_path / "tried.json")
-    assert (found.rows(), found.tried) == (wanted.rows(), wanted.tried)
+    assert (found.rows(), found.proof.tried) == (wanted.rows(), wanted.proof.tried)
     done = json.loads((tmp_path / "tried.json").read_text())["objects"]
     assert sum(each["done"] for each in kept.values()) <= sum(each["done"] for each in done.values())
     again = sc.ExactClassifier(Fragile(2 + 32)).certify(graphs, **how, store=tmp_path / "tried.json")

@@ -55,7 +55,7 @@ def test_nodes_of_a_graph_are_rows():
     found = sc.HashedVotes(LinkedNodes(), groups=2).certify([RING, RING], threat="deletions:1")
     assert (len(found), found.objects.tolist()[8:10], found.targets.tolist()[8:10]) == (18, [0, 1], [8, 0])
     linked = [[(voter.edges == node).any() for voter in sc.HashedVotes(FEW, 2).copies([RING])[0]] for node in range(9)]
-    assert found.votes[:9].tolist() == np.array(linked).astype(int).tolist()
+    assert found.proof.votes[:9].tolist() == np.array(linked).astype(int).tolist()
     assert found.nodes.names[:3] == (0, 1, 2)
 
 
@@ -68,7 +68,7 @@ def test_typed_edges_keep_their_types_and_may_change_them():
     assert sorted(int(each) for copy in copies for each in copy.edge_types) == [1, 1, 2]
     found = sc.HashedVotes(FEW, groups=3).certify([graph], threat="changes:2")
     assert found[0].verdict() == "certified"  # types are not looked at
-    assert sc.HashedVotes(FEW, groups=3).certify([graph], threat="rewire:1").relaxed == "flips:2"
+    assert sc.HashedVotes(FEW, groups=3).certify([graph], threat="rewire:1").proof.relaxed == "flips:2"
     with pytest.raises(sc.InvalidParameterError, match="adds up over groups"):
         sc.HashedVotes(FEW, groups=3).certify([graph], threat="deletions:1 + additions:1")
 
@@ -78,7 +78,7 @@ def test_results_depend_neither_on_workers_nor_on_batches():
     with ThreadPoolExecutor(2) as executor:
         found = [voting.certify([RING], threat="flips:4", **options)
                  for options in ({}, {"batch_size": 3}, {"executor": executor})]  # fmt: skip
-    assert len({(*each.certified_sizes, *each.broken_sizes, each.attacks) for each in found}) == 1
+    assert len({(*each.certified_sizes, *each.broken_sizes, each.proof.attacks) for each in found}) == 1
 
 
 def test_a_module_votes_in_its_own_batches():
@@ -92,7 +92,7 @@ def test_a_module_votes_in_its_own_batches():
     graph = sc.Graph(9, RING.edges, node_data={"x": np.ones((9, 1))})
     module = sc.classifiers.from_pyg(Edges(), n_classes=2)
     own, function = (sc.HashedVotes(base, groups=4).certify([graph], threat="flips:4") for base in (module, FEW))
-    assert np.array_equal(own.votes, function.votes)
+    assert np.array_equal(own.proof.votes, function.proof.votes)
     assert (own[0].certified_size, own[0].broken_size) == (function[0].certified_size, function[0].broken_size)
 
 
@@ -106,9 +106,13 @@ def test_records_say_what_is_known():
         (1, 1, 0),
     ]
     one = found[1]
-    assert (one.counts, one.certified_size, one.broken_size) == ((5, 0), 2, 3)
+    assert (found.proof.votes[1].tolist(), one.certified_size, one.broken_size) == ([0] * 5, 2, 3)
     assert [one.verdict(size) for size in (1, 2, 3)] == ["certified", "certified", "broken"]
-    assert "HashedCertificates(2 rows" in repr(found)
+    assert repr(found).startswith("Certificates(2 graphs, 5 voters, exact rule")
+    assert (found.rows()[1]["votes_0"], found.to_frame()["certified_size"].tolist()) == (
+        5,
+        found.certified_sizes.tolist(),
+    )
     assert "part of deletions:1 + additions:1" in voting.certify([RING], threat="rewire:1")[0].why()
 
 

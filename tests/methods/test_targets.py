@@ -9,8 +9,8 @@ from target_worlds import WANTED, Busy, FirstNode, Some, graphs, named_star, nod
 
 import starcert as sc
 from starcert.archive import Archive
-from starcert.claims import question as questions
-from starcert.claims.certificate import Verdict
+from starcert.claims import question
+from starcert.claims.verdict import Verdict
 from starcert.methods import evidence
 from starcert.system.errors import ClassifierError, InvalidParameterError, StoreError, StoreSettingsError
 from starcert.voting import vote_loop
@@ -213,8 +213,8 @@ class TestNodes:
 
 
 def test_listed_attacks_are_grouped_once_for_all_targets_of_a_graph(monkeypatch, tmp_path):
-    calls, grouped = [], questions.group_attacks
-    monkeypatch.setattr(questions, "group_attacks", lambda *given: calls.append(given) or grouped(*given))
+    calls, grouped = [], question.group_attacks
+    monkeypatch.setattr(question, "group_attacks", lambda *given: calls.append(given) or grouped(*given))
     result = nodes().certify(graphs(), **WANTED, threat="rewire:1", evidence=sc.Evidence(own_samples=0))
     assert (len(result), len(calls)) == (14, 3)
     alone = [

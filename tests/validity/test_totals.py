@@ -13,7 +13,7 @@ import pytest
 
 import starcert as sc
 from starcert.archive import Archive, ExactArchive, read, verify, write
-from starcert.claims.certificate import Verdict
+from starcert.claims.verdict import Verdict
 from starcert.math.frontier import Frontier, levels_of
 from starcert.methods.evidence import extended_frontier
 from starcert.models.link_votes import LinkVotes

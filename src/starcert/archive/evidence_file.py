@@ -31,7 +31,7 @@ from starcert.objects.noise import Noise, attack_axes_of_values, first_axis_of_a
 from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from starcert.claims.certificate import Verdicts
+    from starcert.claims.verdict import Verdicts
 
 ARRAYS = {
     "graphs": "<i8",  # the numbers of the graphs that have evidence

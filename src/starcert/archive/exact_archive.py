@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -19,13 +19,16 @@ from starcert.archive.kept import Kept, about_rows, json_lines
 from starcert.archive.reading import EXACT
 from starcert.archive.threat_texts import StatedThreat, threat_from_json, threat_to_json
 from starcert.archive.untrusted import VERSION, Field
+from starcert.claims.certificates import Certificates
 from starcert.claims.found_attack import FoundAttack
+from starcert.claims.rows import Rows
 from starcert.math.channels import MAX_RADIUS
-from starcert.methods.exact_certificates import ExactCertificates
+from starcert.methods.tried_attacks import TriedAttacks
 from starcert.methods.trying import MAX_COUNTED, NEVER
 from starcert.objects import TargetNodes
 from starcert.objects.graph_kind import GRAPHS
 from starcert.objects.noise import MAX_SITES
+from starcert.system.errors import InvalidParameterError
 
 SAYS = (
     "Nothing is sampled, so alpha is 0. Without attack the plain classifier answers 'class'. The attacks of the threat "
@@ -42,13 +45,13 @@ class ExactArchive(Kept):
     """What trying attacks has shown, and what a reader wants to know about the objects."""
 
     kind = "exact"
-    result: ExactCertificates  # as a file states it; labels are class numbers
+    result: Certificates[TriedAttacks]  # as a file states it; labels are class numbers
     claims: tuple[TriedRow, ...] = ()  # about each row, as a file states them
 
     @classmethod
     def from_result(
         cls,
-        result: ExactCertificates,
+        result: Certificates,
         *,
         names: Sequence[str] | None = None,
         labels: Sequence[object] | None = None,
@@ -64,33 +67,37 @@ class ExactArchive(Kept):
             class_names: what the classes are called; by default as the classifier calls them, or their numbers.
             settings: how the run was made, as JSON values.
         """
+        if not isinstance(result.proof, TriedAttacks):
+            hint = "Give what ExactClassifier.certify returned."
+            raise InvalidParameterError("result", "be certificates by trying attacks", result, hint)
         called = class_names or result.classes or range(result.n_classes)
         truth = None if labels is None else result.truth(labels).tolist()
         about = about_rows(
             result.objects.tolist(), result.targets.tolist(), names=names, labels=truth, settings=settings
         )
         nodes = None if result.nodes is None else tuple(result.nodes.index.tolist())
-        return cls(result=replace(result, classes=None), class_names=tuple(map(str, called)), nodes=nodes, **about)
+        kept = Certificates(result.numbered.about, result.labels, result.threat, result.proof, result.seconds)
+        return cls(result=kept, class_names=tuple(map(str, called)), nodes=nodes, **about)
 
     @property
     def of_unknown_threat(self) -> bool:
         """Whether the threat is known by its text alone."""
-        return isinstance(self.result.threat, StatedThreat)
+        return isinstance(self.result.proof.threat, StatedThreat)
 
     @property
     def object_names(self) -> tuple[str, ...]:
         """What the first row of each object is called."""
         first = dict(zip(reversed(self.result.objects.tolist()), reversed(self.names), strict=True))
-        return tuple(first.get(number, "") for number in range(len(self.result.ends)))
+        return tuple(first.get(number, "") for number in range(len(self.result.proof.ends)))
 
     @property
     def anchored(self) -> tuple[str, ...]:
         """Of each row, why its regions are anchored; "" if they are not."""
-        return tuple(self.result.anchored[number] for number in self.result.objects.tolist())
+        return tuple(self.result.anchored)
 
     def rows(self) -> Iterator[dict[str, object]]:
         """One row an object or target, for a CSV file: `any_1`, `any_2`, … are the verdicts by size."""
-        called = "any" if self.result.threat.by_radius else "threat"
+        called = "any" if self.result.proof.threat.by_radius else "threat"
         for place, (name, label, row) in enumerate(zip(self.names, self.labels, self.result.rows(), strict=True)):
             about = {
                 "graph": row.pop("graph"),
@@ -103,21 +110,22 @@ class ExactArchive(Kept):
 
     def kinds(self, row: int) -> list[str]:
         """Of a row the verdict under attacks of at most 1, at most 2, … units."""
-        return [self.result[row].verdict(size) for size in range(1, self.result.threat.most + 1)]
+        return [self.result[row].verdict(size) for size in range(1, self.result.proof.threat.most + 1)]
 
 
 def exact_lines(archive: ExactArchive) -> Iterator[str]:
     """The archive as the text of a file."""
-    result = archive.result
+    result, proof = archive.result, archive.result.proof
+    anchored = dict(zip(result.objects.tolist(), result.anchored, strict=True))
     head = {
         "format": EXACT,
         "version": VERSION,
         "says": SAYS,
         "alpha": 0,
-        "threat": threat_to_json(result.threat),
-        "classifier": result.classifier,
+        "threat": threat_to_json(proof.threat),
+        "classifier": proof.classifier,
         "class_names": archive.class_names,
-        "axes": result.axes,
+        "axes": proof.axes,
         "settings": archive.settings,
         "provenance": archive.provenance,
     }
@@ -125,19 +133,20 @@ def exact_lines(archive: ExactArchive) -> Iterator[str]:
         {
             "attacks": [later - earlier for earlier, later in pairwise((0, *ends))],
             "limit": limit,
-            "tried": result.tried[number],
-            "sites": result.n_sites[number],
-            "capacity": result.capacities[number],
-            "anchored": result.anchored[number],
+            "tried": proof.tried[number],
+            "sites": proof.n_sites[number],
+            "capacity": proof.capacities[number],
+            "anchored": anchored.get(number, ""),
         }
-        for number, (ends, limit) in enumerate(zip(result.ends, result.limits, strict=True))
+        for number, (ends, limit) in enumerate(zip(proof.ends, proof.limits, strict=True))
     )
     return json_lines(head, {"objects": objects, "graphs": (_row_to_json(archive, row) for row in range(len(archive)))})
 
 
 def _row_to_json(archive: ExactArchive, row: int) -> dict[str, object]:
     result, one = archive.result, archive.result[row]
-    attack = None if one.first_attack is None else {"sites": one.first_attack.sites, "values": one.first_attack.values}
+    first = result.proof.attacks[row]
+    attack = None if first is None else {"sites": first.sites, "values": first.values}
     return {
         "name": archive.names[row],
         "graph": one.object,
@@ -147,8 +156,8 @@ def _row_to_json(archive: ExactArchive, row: int) -> dict[str, object]:
         "class": one.label,
         "certified_size": one.certified_size,
         "broken_size": one.broken_size,
-        "first": None if one.first_attack is None else int(result.first[row]),
-        "answer_after": None if one.first_attack is None else int(result.answers[row]),
+        "first": None if first is None else int(result.proof.first[row]),
+        "answer_after": None if first is None else int(result.proof.answers[row]),
         "attack": attack,
     }
 
@@ -165,40 +174,37 @@ def exact_from_json(whole: Field) -> ExactArchive:
     top["axes"].check(len(set(axes)) == len(axes), "be different names")
     class_names = tuple(each.text() for each in top["class_names"].items())
     top["class_names"].check(len(class_names) > 1, "be two or more")
-    about = [_object(each, threat.most, len(axes)) for each in top["objects"].items()]
-    top["objects"].check(bool(about), "hold at least one object")
-    counts, limits, tried, sites, capacities, anchored = zip(*about, strict=True)
-    rows = [_row(each, len(class_names), len(about)) for each in top["graphs"].items()]
+    stated = [_object(each, threat.most, len(axes)) for each in top["objects"].items()]
+    top["objects"].check(bool(stated), "hold at least one object")
+    counts, limits, tried, sites, capacities, anchored = zip(*stated, strict=True)
+    rows = [_row(each, len(class_names), len(stated)) for each in top["graphs"].items()]
     top["graphs"].check(bool(rows), "hold at least one graph")
     names, objects, targets, nodes, labels, answers, certified, broken, first, after, attacks = zip(*rows, strict=True)
     top["graphs"].check(len({node is None for node in nodes}) == 1, "all have a node, or all null")
     targets_of = Counter(objects)
-    sizes = [targets_of[number] for number in range(len(about))]
+    sizes = [targets_of[number] for number in range(len(stated))]
     places = [(number, target) for number, size in enumerate(sizes) for target in range(size)]
     top["graphs"].check(
         places == list(zip(objects, targets, strict=True)), "be the targets of one graph after the other"
     )
-    result = ExactCertificates(
+    proof = TriedAttacks(
         threat,
         np.array(objects),
-        np.array(targets),
-        np.array(answers),
         np.array(first),
         np.array(after),
         attacks,
         tuple(tuple(accumulate(each)) for each in counts),
         limits,
-        len(class_names),
         top["classifier"].text(),
-        GRAPHS,
-        None,
-        None if None in nodes else TargetNodes(np.array(nodes), tuple(nodes), ()),
-        anchored,
         axes,
         capacities,
         sites,
     )
-    top["objects"].check(result.tried == tried, f"say how many attacks were needed: {result.tried[:5]}, …")
+    own = None if None in nodes else TargetNodes(np.array(nodes), tuple(nodes), ())
+    reasons = [anchored[number] for number in objects]
+    about = Rows(np.array(objects), np.array(targets), len(class_names), reasons, GRAPHS, own)
+    result = Certificates(about, np.array(answers), threat, proof)
+    top["objects"].check(proof.tried == tried, f"say how many attacks were needed: {proof.tried[:5]}, …")
     provenance = {name: Field(each, name).text() for name, each in top["provenance"].mapping().items()}
     return ExactArchive(
         result=result,

@@ -18,9 +18,9 @@ from starcert.claims.collective import JointQuestion
 from starcert.claims.question import OrderedAttacks, Question
 from starcert.classifiers.base import Classifier
 from starcert.methods.estimator import GraphLike
-from starcert.methods.exact_certificates import describe
 from starcert.methods.exhaustive import ExactClassifier
 from starcert.methods.recounting import recount as ask_again
+from starcert.methods.tried_attacks import describe
 from starcert.methods.trying import NEVER, Tried, attacks_at_once
 from starcert.objects import Sites
 from starcert.objects.binding import Problem
@@ -81,13 +81,13 @@ def recount(
     if not isinstance(archive, ExactArchive):
         raise ArchiveError(fspath(path), "holds no results of trying every attack: nothing can be tried again.")
     exact = classifier if isinstance(classifier, ExactClassifier) else ExactClassifier(classifier)
-    asked = archive.result.threat if threat is None else read_threat(threat)
+    asked = archive.result.proof.threat if threat is None else read_threat(threat)
     if isinstance(asked, StatedThreat):
         raise InvalidParameterError("threat", f"is missing: the file has only its text, {asked}.")
     more, recounted = list[Mismatch](), 0
     job = Job.of(exact.base, exact.problem(objects), 0)
-    if len(job.sites) != len(archive.result.ends):
-        raise InvalidParameterError("objects", f"be the {len(archive.result.ends)} of the file", len(job.sites))
+    if len(job.sites) != len(archive.result.proof.ends):
+        raise InvalidParameterError("objects", f"be the {len(archive.result.proof.ends)} of the file", len(job.sites))
     chosen = _chosen(archive, whole_number("sample", sample, 0), np.random.default_rng(seed))
     with progress_bar("recounting", sum(map(len, chosen)), shown=progress) as advance:
         for number, numbers in enumerate(chosen):
@@ -100,11 +100,11 @@ def recount(
 def _chosen(archive: ExactArchive, sample: int, rng: np.random.Generator) -> list[list[int]]:
     """The numbers of the attacks to try again, by object: none at all, all that break, and a sample of all tried."""
     result = archive.result
-    tried = np.array(result.tried, dtype=np.float64)
+    tried = np.array(result.proof.tried, dtype=np.float64)
     share = rng.multinomial(sample, tried / tried.sum()).tolist() if tried.sum() else [0] * len(tried)
     found = []
-    for number, (most, wanted) in enumerate(zip(result.tried, share, strict=True)):
-        broken = set(result.first[result.objects == number].tolist()) - {NEVER}
+    for number, (most, wanted) in enumerate(zip(result.proof.tried, share, strict=True)):
+        broken = set(result.proof.first[result.objects == number].tolist()) - {NEVER}
         others = rng.integers(most, size=wanted).tolist() if most else []
         found.append(sorted({NEVER, *broken, *others}))
     return found
@@ -117,16 +117,16 @@ def _recounted(
     result = archive.result
     rows = np.flatnonzero(result.objects == number).tolist()
     name = archive.names[rows[0]] if rows else ""
-    if attacks.ends != result.ends[number] or len(rows) != job.n_targets(number):
-        yield Mismatch(number, name, "attacks", list(result.ends[number]), list(attacks.ends))
+    if attacks.ends != result.proof.ends[number] or len(rows) != job.n_targets(number):
+        yield Mismatch(number, name, "attacks", list(result.proof.ends[number]), list(attacks.ends))
         return
     for row in rows:
-        if (attack := result.attacks[row]) is not None:
-            first = int(result.first[row])
+        if (attack := result.proof.attacks[row]) is not None:
+            first = int(result.proof.first[row])
             there = describe(attacks.run(first, first + 1), job.sites[number])
             if there != (attack.sites, attack.values):
                 yield Mismatch(number, archive.names[row], "attack", list(attack.sites), list(there[0]))
-    tried = Tried(result.labels[rows].tolist(), result.first[rows].tolist(), result.answers[rows].tolist())
+    tried = Tried(result.labels[rows].tolist(), result.proof.first[rows].tolist(), result.proof.answers[rows].tolist())
     step = attacks_at_once(job, number)
     for _, part in groupby(enumerate(numbers), key=lambda each: each[0] // step):
         some = [each for _, each in part]

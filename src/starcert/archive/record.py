@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from starcert.claims.certificates import Certificates
     from starcert.claims.collective import CollectiveClaim
     from starcert.claims.question import Question
+    from starcert.claims.vote_proof import VoteProof
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -174,18 +175,18 @@ class Archive(Kept):
             return self
         found = replace(self, capacities=self.boxes)
         if (verdicts := self.certificates.verdicts) is not None:  # they rest on the sizes of axes already
-            vars(found)["certificates"] = replace(found.by_counts, verdicts=verdicts)
+            vars(found)["certificates"] = found.by_counts.proved_by(replace(found.by_counts.proof, verdicts=verdicts))
         return found
 
     @cached_property
-    def certificates(self) -> Certificates:
+    def certificates(self) -> Certificates[VoteProof]:
         """The certificates of the graphs, made afresh from votes and noise: never read from a file."""
         from starcert.archive.results import certificates_of  # noqa: PLC0415  (as above)
 
         return certificates_of(self)
 
     @property
-    def by_counts(self) -> Certificates:
+    def by_counts(self) -> Certificates[VoteProof]:
         """The certificates by the counts of votes alone."""
         from starcert.archive.results import by_counts  # noqa: PLC0415  (as above)
 
@@ -218,7 +219,7 @@ class Archive(Kept):
         Args:
             base: the base classifier's answer for each row, a class number: the one column that a file does not know.
         """
-        from starcert.claims.rows import as_csv_rows  # noqa: PLC0415  (as above)
+        from starcert.claims.columns import as_csv_rows  # noqa: PLC0415  (as above)
 
         return list(as_csv_rows(self._rows(base)))
 

@@ -15,9 +15,11 @@ from starcert.archive.collective_votes import KeptClaims
 from starcert.archive.evidence_file import GraphEvidence
 from starcert.archive.kept import about_rows
 from starcert.archive.record import Archive
-from starcert.claims.certificate import Certificate, Verdicts
+from starcert.claims.certificate import Certificate
 from starcert.claims.certificates import Certificates, certify
 from starcert.claims.collective import CollectiveClaim
+from starcert.claims.verdict import Verdicts
+from starcert.claims.vote_proof import VoteProof
 from starcert.methods.evidence import verdicts_of
 from starcert.methods.own_votes import RecordedVotes
 from starcert.objects.threats import threat_of
@@ -34,7 +36,7 @@ def archive_of(
     claims: Sequence[CollectiveClaim] | None,
 ) -> Archive:
     """The archive of certificates: see `Archive.from_result`."""
-    if not isinstance(certificates, Certificates):
+    if not isinstance(certificates, Certificates) or not certificates.of_radii:
         hint = "Give what SmoothedClassifier.certify or certify returned."
         raise InvalidParameterError("certificates", "be Certificates", type(certificates).__name__, hint)
     votes, alpha = certificates.votes, certificates.alpha
@@ -78,15 +80,16 @@ def archive_of(
     return archive
 
 
-def certificates_of(archive: Archive) -> Certificates:
+def certificates_of(archive: Archive) -> Certificates[VoteProof]:
     """The certificates of an archive, made afresh from votes and noise."""
     found = by_counts(archive)
     if archive.evidence is None or not any(archive.evidence):
         return found
-    return replace(found, verdicts=[_verdicts(archive, row, one) for row, one in enumerate(found)])
+    verdicts = [_verdicts(archive, row, one) for row, one in enumerate(found)]
+    return found.proved_by(replace(found.proof, verdicts=verdicts))
 
 
-def by_counts(archive: Archive) -> Certificates:
+def by_counts(archive: Archive) -> Certificates[VoteProof]:
     """The certificates by the counts of votes alone."""
     found = certify(
         archive.bounds,
@@ -100,7 +103,8 @@ def by_counts(archive: Archive) -> Certificates:
     with suppress(InvalidParameterError):  # settings are what a file says
         threat = threat_of(archive.settings.get("threat"))
     collective = None if archive.collective is None else archive.collective.votes
-    return replace(found, asked=archive.asked, collective=collective, threat=threat)
+    proof = replace(found.proof, asked=archive.asked, collective=collective)
+    return replace(found, threat=threat, proof=proof)
 
 
 def _verdicts(archive: Archive, row: int, one: Certificate) -> Verdicts | None:

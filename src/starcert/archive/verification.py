@@ -191,9 +191,9 @@ def _trials_say(found: Verification, rows: str) -> str:
     if found.mismatches:
         return f"Of {what}, {quantity(len(found.mismatches), 'claim')} cannot be true."
     if found.recounted is None:
-        stated = f"{sum(result.tried):,} answers are taken as stated"
+        stated = f"{sum(result.proof.tried):,} answers are taken as stated"
         return f"The numbers of {what} fit together; {stated}.{found.premise}"
-    again = f"{found.recounted:,} of {result.forward_passes:,} answers were asked for again, and are the same"
+    again = f"{found.recounted:,} of {result.proof.forward_passes:,} answers were asked for again, and are the same"
     return f"{what[0].upper()}{what[1:]}: {again}."
 
 

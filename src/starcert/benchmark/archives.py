@@ -25,7 +25,7 @@ from starcert.datasets import Dataset
 from starcert.system.errors import InvalidParameterError, StarcertError
 
 
-def keep(path: Path, found: sc.Certificates | sc.ExactCertificates, cut: Fold, data: Dataset | None) -> None:
+def keep(path: Path, found: sc.Certificates, cut: Fold, data: Dataset | None) -> None:
     """Writes the certificates of a fold; objects are called as in the data, or by their numbers there.
 
     Votes on one graph serve all its nodes, so all of them are in the file: those that are not tested without a class.
@@ -40,7 +40,7 @@ def keep(path: Path, found: sc.Certificates | sc.ExactCertificates, cut: Fold, d
         "labels": [truth.get(row) for row in rows],
         "class_names": classes,
     }
-    if isinstance(found, sc.ExactCertificates):
+    if not found.of_radii:
         write(path, ExactArchive.from_result(found, **about))
     elif found.votes is not None:
         write(path, Archive.from_result(found, **about))

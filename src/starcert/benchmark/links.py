@@ -7,7 +7,6 @@ a size: `flips:k` are at most k added and deleted links in any mix, `rewire:k` k
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +14,7 @@ from typing_extensions import override
 
 from starcert.benchmark.folds import Nodes
 from starcert.benchmark.methods import Fitted, TriedMethod
-from starcert.benchmark.outcomes import KINDS, Result, Timed, kind_of
+from starcert.benchmark.outcomes import KINDS, Result, Timed, fewer, kind_of
 from starcert.claims.outcomes import Outcome
 from starcert.models import LinkPropagation, LinkVotes
 from starcert.objects.neighbours import nearest_neighbours
@@ -38,23 +37,14 @@ class OfLinks(TriedMethod):
 
     @override
     def judge(self, model: Any, objects: Nodes, threat: str, *, choosing: bool = False) -> Result:
-        begun, (kind, asked), numbers = time.perf_counter(), kind_of(threat), objects.numbers
-        most = asked if self.decides else int(kind != "rewire")
-        some = {} if self.decides else {"nodes": numbers}  # votes of all nodes are counted at once
-        certified, kept = np.zeros(len(objects), dtype=np.int64), np.ones(len(objects), dtype=np.bool_)
-        for size in range(1, most + 1):
-            for added, deleted in splits_of(kind, size):
-                survives = model.survives(objects.graph, additions=added, deletions=deleted, **some)
-                kept &= survives[numbers] if self.decides else survives
-            certified[kept] = size
-            if not kept.any():
-                break
-        # Moved links are part of what the model was asked about, so where it fails no attack need be known.
-        known = self.decides and kind != "rewire"
-        found = tuple(
-            Outcome(answer, size, size + 1 if known and size < asked else None)
-            for answer, size in zip(model.answers(objects.graph)[numbers].tolist(), certified.tolist(), strict=True)
-        )
+        begun, (kind, most), numbers = time.perf_counter(), kind_of(threat), objects.numbers
+        if not self.decides:  # nothing is known about several links
+            most = int(kind != "rewire")
+        answers = model.answers(objects.graph)[numbers].tolist()
+        found = tuple(Outcome(answer, 0) for answer in answers)
+        if most:
+            certified = model.certify(objects.graph, threat=fewer(threat, most), nodes=numbers).outcomes()
+            found = tuple(Outcome(one.answer, one.certified, one.broken) for one in certified)
         return Result(threat, found, None, 0, 1, time.perf_counter() - begun, None if self.decides else most)
 
 
@@ -106,10 +96,3 @@ class OverLinks(OfLinks):
     def model(self, setting: float, train: Nodes, validation: Nodes) -> Timed:
         near, known = nearest_neighbours(np.asarray(train.graph.node_data["x"])), (train.numbers, train.labels)
         return Timed(LinkPropagation.of_logits(self.start.scores, own=setting, known=known, fixed=near), 0.0)
-
-
-def splits_of(kind: str, size: int) -> Sequence[tuple[int, int]]:
-    """How many links can be added and deleted by changes of this kind."""
-    if kind == "flips":
-        return [(added, size - added) for added in range(size + 1)]
-    return [(size if kind in ("additions", "rewire") else 0, size if kind in ("deletions", "rewire") else 0)]

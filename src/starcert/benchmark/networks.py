@@ -21,7 +21,7 @@ from starcert.benchmark.outcomes import KINDS, TRIED, Result, Timed, exact_resul
 from starcert.benchmark.settings import Benchmark
 from starcert.classifiers import features, from_pyg
 from starcert.datasets import Dataset
-from starcert.methods.hashed_certificates import HashedCertificates
+from starcert.methods.hashed_voters import HashedVoters
 from starcert.methods.voter_reach import Reached
 from starcert.models import GCN, GIN, fit_with_noise
 from starcert.models.fitting import own_generator
@@ -184,11 +184,11 @@ class Networks:
 
     def polled(
         self, model: sc.HashedVotes, graphs: Graphs, threat: str, rule: Rule, choosing: bool
-    ) -> tuple[HashedCertificates, int, float]:
+    ) -> tuple[sc.Certificates[HashedVoters], int, float]:
         """What hashed voters certify, after how many answers and seconds; attacks are tried once for all threats."""
         reached, seconds = self.reached(model, graphs, min(kind_of(threat)[1], TRIED) if choosing else TRIED)
         found = model.certify(graphs, threat=threat, rule=rule, reached=reached)
-        passes = found.votes.size if rule == "counting" else found.forward_passes
+        passes = found.proof.votes.size if rule == "counting" else found.proof.forward_passes
         return found, passes, seconds + found.seconds
 
     @once

@@ -36,7 +36,7 @@ from starcert.benchmark.networks import (
 from starcert.benchmark.outcomes import kind_of
 from starcert.classifiers import from_pyg
 from starcert.classifiers.features import sparse
-from starcert.methods.hashed_certificates import HashedCertificates
+from starcert.methods.hashed_voters import HashedVoters
 from starcert.models import NodeGCN, NodePropagation
 from starcert.models.fitting import Keep, own_generator
 
@@ -168,16 +168,16 @@ class NodeNetworks(Networks):
     @override
     def polled(
         self, model: sc.HashedVotes, graphs: Graphs, threat: str, rule: Rule, choosing: bool
-    ) -> tuple[HashedCertificates, int, float]:
+    ) -> tuple[sc.Certificates[HashedVoters], int, float]:
         """Every deleted link is tried, of other changes the worst assumed."""
         kind, size = kind_of(threat)
         found, seconds = self.decided(model, graphs, f"{kind}:{max(size, AT_ONCE)}", rule, int(kind == "deletions"))
-        return found, found.forward_passes, seconds
+        return found, found.proof.forward_passes, seconds
 
     @once
     def decided(
         self, model: sc.HashedVotes, graphs: Graphs, threat: str, rule: Rule, tried: int
-    ) -> HashedCertificates:  # fmt: skip
+    ) -> sc.Certificates[HashedVoters]:  # fmt: skip
         """What hashed voters certify about all nodes."""
         most = self.setting.max_attacks
         return model.certify(graphs, threat=threat, rule=rule, tried=tried, max_attacks=most, progress=False)

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 import starcert as sc
-from starcert.claims.certificate import lies_within
 from starcert.claims.outcomes import Outcome, State
 from starcert.claims.unknown import unknown_at
+from starcert.claims.verdict import lies_within
 from starcert.math.channels import MAX_RADIUS
 from starcert.math.frontier import levels_of
 from starcert.objects import Partition
@@ -60,7 +60,7 @@ class Result:
     forward_passes: int = 0  # how many objects the model had to answer in all
     seconds: float = 0.0
     asked: int | None = None  # the largest size that the method could speak about; None: all
-    certificates: sc.Certificates | sc.ExactCertificates | None = None  # that can be kept, and verified; None: none
+    certificates: sc.Certificates | None = None  # that can be kept, and verified; None: none
 
     def check(self, threat: str, n_objects: int, n_classes: int) -> None:
         """Refuses a record about another threat or number of objects, or one that contradicts itself."""
@@ -214,4 +214,4 @@ def exact_result(
         limits.append(max([1, *whole]))
         reached = max(reached, len(whole))
     found = sc.ExactClassifier(base).certify(graphs, threat=asked, max_attacks=limits, progress=False)
-    return Result(threat, found.outcomes().rows, None, 0, found.forward_passes, found.seconds, reached, found)
+    return Result(threat, found.outcomes().rows, None, 0, found.proof.forward_passes, found.seconds, reached, found)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from starcert.claims.answers import majority_share
+from starcert.claims.certificates import Certificates
 from starcert.claims.gains import NO_ATTACK, box_in_words
-from starcert.claims.outcomes import Labels, Results, SizeCounts
+from starcert.claims.outcomes import Labels, SizeCounts
 from starcert.claims.unknown import in_words
 from starcert.objects.noise import RadiusLike
 from starcert.objects.threats import Box, Threat
@@ -49,7 +50,7 @@ class AccuracyTable:
     @classmethod
     def of(
         cls,
-        results: Results,
+        results: Certificates,
         labels: Labels | None = None,
         *,
         threat: Threat | str | None = None,
@@ -117,7 +118,7 @@ def _row(found: SizeCounts, heads: tuple[str, str], *, by_votes: bool, weighed: 
     return row
 
 
-def _caption(results: Results, labels: Labels | None) -> str:
+def _caption(results: Certificates, labels: Labels | None) -> str:
     found = "Right and certified." if labels is not None else "Answered and certified (no class is known)."
     if labels is not None:
         truth = [label for label in results.truth(labels).tolist() if label is not None]

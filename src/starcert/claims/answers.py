@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from starcert.claims.outcomes import Labels, Mask, Results, known, share_of
+from starcert.claims.certificates import Certificates
+from starcert.claims.outcomes import Labels, Mask, known, share_of
 from starcert.system.errors import InvalidParameterError
 
 
-def right(answers: Results | npt.ArrayLike, labels: Labels) -> Mask:
+def right(answers: Certificates | npt.ArrayLike, labels: Labels) -> Mask:
     """Which graphs are answered right: an answer is given, and it is the true class, which is known.
 
     Args:
@@ -21,7 +22,7 @@ def right(answers: Results | npt.ArrayLike, labels: Labels) -> Mask:
         >>> right(sc.certify(sc.Bounds.certain([0.9, 0.5, 0.9, 0.9]), sc.Noise(all=0.2)), [0, 0, 1, None])
         array([ True, False, False, False])
     """
-    if isinstance(answers, Results):
+    if isinstance(answers, Certificates):
         return answers.right(labels)
     given, truth = np.asarray(answers), np.asarray(labels)
     if truth.shape != given.shape or truth.ndim != 1:
@@ -33,7 +34,7 @@ def right(answers: Results | npt.ArrayLike, labels: Labels) -> Mask:
     return np.asarray(given == truth)
 
 
-def accuracy(answers: Results | npt.ArrayLike, labels: Labels) -> float:
+def accuracy(answers: Certificates | npt.ArrayLike, labels: Labels) -> float:
     """The share of graphs that are answered `right`, of those whose class is known; NaN if none is.
 
     Example:
@@ -56,7 +57,7 @@ def majority_share(labels: npt.ArrayLike) -> float:
     return float(np.unique(truth, return_counts=True)[1].max() / truth.size)
 
 
-def known_classes(answers: Results | npt.ArrayLike, labels: Labels) -> Mask:
+def known_classes(answers: Certificates | npt.ArrayLike, labels: Labels) -> Mask:
     """Of which graphs the class is known."""
-    truth = answers.truth(labels) if isinstance(answers, Results) else np.asarray(labels)
+    truth = answers.truth(labels) if isinstance(answers, Certificates) else np.asarray(labels)
     return known(truth.tolist())

@@ -1,90 +1,83 @@
-"""From bounds to certificates, one a graph.
+"""The result of every method: one certificate for each row, and what they are worth together.
 
-Bounds + Noise ─► certify ─► Certificates ─► certified(radius), frontiers, rows
+Methods differ in the proof alone, which says what is known about each row (`Proof.outcomes`); accuracies, counts,
+structure gains, tables and frames follow from that.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Generic, overload
 
 import numpy as np
 import numpy.typing as npt
-from typing_extensions import override
+from typing_extensions import TypeVar
 
-from starcert.claims.certificate import Certificate, Limits, Verdicts, in_box, margin_of
-from starcert.claims.collective import Collective, CollectiveClaim
-from starcert.claims.outcomes import Outcomes, Results, known, share_of
+from starcert.claims.certificate import Certificate
+from starcert.claims.outcomes import Labels, Mask, Outcomes, SizeCounts, known, share_of
+from starcert.claims.proof import Asked, Proof
 from starcert.claims.question import Question
+from starcert.claims.radii import Radii, open_ended
+from starcert.claims.rows import Rows, Whole
 from starcert.claims.sentences import cells_of
-from starcert.claims.slack import slacks_of
+from starcert.claims.verdict import Limits, Verdicts
+from starcert.claims.vote_proof import VoteProof
 from starcert.math.audit import Audit
 from starcert.math.confidence import Bounds, Votes
-from starcert.math.frontier import Frontier, Frontiers
+from starcert.math.frontier import Frontier
 from starcert.objects import TargetNodes
 from starcert.objects.graph_kind import GRAPHS
 from starcert.objects.kinds import Kind
 from starcert.objects.noise import Noise, RadiusLike
-from starcert.objects.threats import AnyFlips, Box, Threat, read_threat
-from starcert.system.errors import InvalidParameterError
+from starcert.objects.threats import Threat, read_threat
+from starcert.system.errors import InvalidParameterError, whole_number
 from starcert.system.markup import MAX_SHOWN, html_table
-from starcert.system.output import as_frame
+from starcert.system.output import as_frame, quantity
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from starcert.claims.outcomes import Labels
+    from starcert.claims.accuracy_table import AccuracyTable
+    from starcert.claims.collective import Collective, CollectiveClaim
+    from starcert.claims.paired import StructureGain
 
-Radii: TypeAlias = tuple[tuple[float, ...], ...]
-"""Maximal certified radii; a count is infinite where an attacker finds no further site."""
+ProofT_co = TypeVar("ProofT_co", bound=Proof, default=Proof, covariant=True)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Certificates(Results, Sequence[Certificate]):
-    """One certificate a graph, or a target of a graph, made when it is looked at; proofs are shared between them.
+class Certificates(Sequence[Certificate], Generic[ProofT_co]):
+    """One certificate a graph, or a target of a graph, made when it is looked at.
 
-    Its attributes are the arguments of `certify`, and `verdicts`: what evidence says about each certificate, or None.
+    Example:
+        >>> import starcert as sc
+        >>> base = sc.classifiers.from_callable(lambda g: int(g.number_of_edges() > 2), n_classes=2)
+        >>> found = sc.ExactClassifier(base).certify([sc.Graph(4, [(0, 1), (1, 2)]), sc.Graph(4, [])], threat="flips:2")
+        >>> found
+        Certificates(2 graphs, plain model, every attack tried, alpha = 0, threat='flips:2')
+        >>> found.labels, found.certified_sizes, found.proof.forward_passes, found.certified_accuracy([0, 0], 1)
+        (array([0, 0]), array([0, 2]), 25, 0.5)
     """
 
-    bounds: Bounds
-    noise: Noise
-    max_radius: Limits
-    capacity: Sequence[Limits]
-    anchored: Sequence[str]
-    boxes: Sequence[Limits]
-    verdicts: Sequence[Verdicts | None] | None = None
-    nodes: TargetNodes | None = None
-    kind: Kind = GRAPHS
-    classes: Sequence[Hashable] | None = None
-    asked: Sequence[Question] | None = None  # for each object
-    collective: Collective | None = None  # the votes of all targets side by side, if they were kept
-    threat: Threat | None = None  # that they were asked about, listed or not
-    _frontiers: dict[tuple[tuple[int | None, ...], float], Frontiers] = field(default_factory=dict)
+    about: Rows
+    labels: Whole  # the answer of each row, a class number; also where a method abstains
+    threat: Threat | None  # that was asked about, listed or not
+    proof: ProofT_co
+    seconds: float = 0.0  # that it took, where that is known
 
     def __len__(self) -> int:
-        return len(self.bounds)
+        return len(self.about)
 
     def __repr__(self) -> str:
-        threat = f", threat={str(self.asked[0].threat)!r}" if self.asked else ""
-        number = f"{len(self)} {self.word}{'s' * (len(self) != 1)}"
-        return f"Certificates({number}, {self.noise!r}, alpha={self.alpha}{threat})"
+        threat = "" if self.threat is None else f", threat={str(self.threat)!r}"
+        return f"Certificates({quantity(len(self), self.word)}, {self.proof.method}{threat})"
 
     def _repr_html_(self) -> str:
-        rows = [
-            {self.word: name, **cells_of(one)}
-            for name, one in zip(self.names[:MAX_SHOWN], self[:MAX_SHOWN], strict=True)
-        ]
+        rows = [{self.word: name, **cells_of(one)} for name, one in zip(self.names, self[:MAX_SHOWN], strict=False)]
         more = f", the first {MAX_SHOWN}" if len(self) > MAX_SHOWN else ""
         return html_table(rows, caption=f"{self!r}{more}")
-
-    @property
-    @override
-    def word(self) -> str:
-        return self.kind.word if self.nodes is None else "node"
 
     @overload
     def __getitem__(self, index: int) -> Certificate: ...
@@ -92,49 +85,285 @@ class Certificates(Results, Sequence[Certificate]):
     def __getitem__(self, index: slice) -> Sequence[Certificate]: ...
     def __getitem__(self, index: int | slice) -> Certificate | Sequence[Certificate]:
         if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        row = range(len(self))[index]
-        return Certificate(
-            self.noise,
-            self.bounds[row],
-            self.max_radius,
-            self.capacity[row],
-            self.anchored[row],
-            int(self.objects[row]),
-            int(self.targets[row]),
-            None if self.nodes is None else self.nodes.names[row],
-            self._search(row),
-            None if self.verdicts is None else self.verdicts[row],
-            self.kind,
-            None if self.asked is None else self.asked[int(self.objects[row])],
-            self.classes,
-        )
+            return [self[row] for row in range(*index.indices(len(self)))]
+        return Certificate(self, range(len(self))[index])
 
-    def _search(self, row: int) -> Frontiers:
-        """The search for the frontier of a certificate: in the box that lies in all of its boxes."""
-        boxes = (box for box in (self.max_radius, self.capacity[row], self.boxes[row]) if box is not None)
-        limits: tuple[int | None, ...] = tuple(map(min, zip(*boxes, strict=True))) or (None,) * len(self.noise.axes)
-        key = limits, self.bounds.contests[row].limit
-        if key not in self._frontiers:
-            self._frontiers[key] = Frontiers(slacks_of(self.noise.product, key[1]), limits)
-        return self._frontiers[key]
+    # What rows are about -------------------------------------------------------------------------------------------
+
+    @property
+    def word(self) -> str:
+        """What a row is about."""
+        return self.about.word
+
+    @property
+    def names(self) -> list[str]:
+        """What each certificate is called: the number of its graph, and its node or its target's number, if any."""
+        return self.about.names
+
+    @property
+    def objects(self) -> Whole:
+        """For each certificate, the number of its graph."""
+        return self.about.objects
+
+    @property
+    def targets(self) -> Whole:
+        """For each certificate, the number of its target in its graph; 0 where graphs themselves are classified."""
+        return self.about.targets
+
+    @property
+    def nodes(self) -> TargetNodes | None:
+        """The node of each row, where the nodes of graphs are classified."""
+        return self.about.nodes
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the attacked objects."""
+        return self.about.kind
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are."""
+        return self.about.n_classes
+
+    @property
+    def classes(self) -> Sequence[Hashable] | None:
+        """What labels call the classes, in the order of their numbers; None: by their numbers alone."""
+        return self.about.classes
+
+    @property
+    def anchored(self) -> Sequence[str]:
+        """Why what rows say is anchored; "" where it is not."""
+        return self.about.anchored
+
+    @property
+    def numbered(self) -> Certificates[ProofT_co]:
+        """The same certificates for labels that are class numbers, whatever the classes are called."""
+        return self if self.classes is None else replace(self, about=replace(self.about, classes=None))
+
+    # What is known -------------------------------------------------------------------------------------------------
+
+    @property
+    def alpha(self) -> float | None:
+        """The probability that anything that one of them says is false, or that all that share it say."""
+        return self.proof.alpha
+
+    @property
+    def together(self) -> int:
+        """How many rows share alpha; 1: it is that of each."""
+        return self.proof.together
+
+    @property
+    def weighed(self) -> bool:
+        """Whether anything is known beyond p_A: rows may be broken then."""
+        return self.proof.weighed
+
+    @property
+    def abstained(self) -> Mask:
+        """For which rows not even the answer on the clean graph is certain enough to be given."""
+        return self.proof.abstained(self)
+
+    def outcomes(self, threat: Threat | str | None = None) -> Outcomes:
+        """What is known about each row under a threat; by default the one that was asked about.
+
+        Certificates by votes speak of any flips, a box, and the threat whose attacks were listed; by default, without
+        a threat, of any flips: as many as evidence looked at, else two.
+        """
+        return self.proof.outcomes(self, None if threat is None else read_threat(threat))
+
+    @cached_property
+    def certified_sizes(self) -> Whole:
+        """For each row the largest size of the threat up to which no attack changes the answer."""
+        return np.array([one.certified or 0 for one in self.outcomes()], dtype=np.int64)
+
+    @cached_property
+    def broken_sizes(self) -> Whole:
+        """For each row the size of the smallest attack that is known to change the answer; 0: none is."""
+        return np.array([one.broken or 0 for one in self.outcomes()], dtype=np.int64)
+
+    def by_axis(self, flips: int | None = None) -> dict[str, Outcomes]:
+        """What is known about each graph under flips on one axis alone, by default as far as anything is certified.
+
+        Graphs without sites there have no such attack: counts leave them out (`SizeCounts.n_without`). Without votes
+        there are no axes.
+
+        Example:
+            >>> noise, sizes = Noise(ring=0.01, rest=0.2), [(0, 9), (3, 9)]
+            >>> found = certify(Bounds.certain([0.9, 0.9]), noise, capacity=sizes).by_axis(1)
+            >>> [(axis, count.n_certified, count.n_without) for axis in found for count in found[axis].counts()]
+            [('ring', 0, 1), ('rest', 2, 0)]
+        """
+        return self.proof.by_axis(self, flips)
+
+    def truth(self, labels: Labels) -> npt.NDArray[np.generic]:
+        """The true class number of each row, None where it is not known: see `Rows.truth`."""
+        return self.about.truth(labels)
+
+    def right(self, labels: Labels) -> Mask:
+        """Which rows are answered right: an answer is given, and it is the true class, which is known."""
+        agrees: Mask = self.labels == np.array(self.truth(labels), dtype=object)
+        return agrees & ~self.abstained
+
+    def certified_accuracy(self, labels: Labels, at: Asked = None) -> float:
+        """The share of graphs, or of nodes, that are answered right and certified under a threat, or at a radius.
+
+        By default under the threat that was asked about. Without votes, a number of units is a smaller threat. Rows of
+        a class that is not known are left out; NaN if none is known.
+        """
+        truth = self.truth(labels).tolist()
+        if at is not None and not isinstance(at, Threat | str):
+            if isinstance(self.proof, VoteProof):
+                return share_of(self.certified(at) & self.right(labels), known(truth))
+            outcomes = self.outcomes()
+            size = whole_number("at", at, 0, outcomes.threat.most)
+        else:
+            outcomes = self.outcomes(at)
+            size = outcomes.threat.most
+        return share_of(outcomes.certified(size) & outcomes.right(truth), known(truth))
+
+    def counts(self, labels: Labels | None = None, threat: Threat | str | None = None) -> list[SizeCounts]:
+        """What becomes of the rows (given labels, of those of a known class) at some sizes of a threat, 1 first.
+
+        Example:
+            >>> import starcert as sc
+            >>> found = sc.certify(sc.Bounds.certain([0.9, 0.7]), sc.Noise(all=0.2), capacity=[(9,), (9,)])
+            >>> [(each.label, each.n_by_p_A, each.n_open) for each in found.counts([0, None])]
+            [('any 1 flip', 1, 0), ('any 2 flips', 0, 1)]
+        """
+        return self.outcomes(threat).counts(None if labels is None else self.truth(labels).tolist())
+
+    def structure_gain(self, labels: Labels, blind: Labels, **at: Any) -> StructureGain:  # noqa: ANN401  (as there)
+        """How much more is right and certified than a blind model has right: see `gains.structure_gain`."""
+        from starcert.claims.gains import structure_gain  # noqa: PLC0415  (which imports this module)
+
+        return structure_gain(self, labels, blind, **at)
+
+    def accuracy_table(self, labels: Labels | None = None, **at: Any) -> AccuracyTable:  # noqa: ANN401  (as there)
+        """How many are right and certified, with and without attack: see `accuracy_table.AccuracyTable.of`."""
+        from starcert.claims.accuracy_table import AccuracyTable  # noqa: PLC0415  (which imports this module)
+
+        return AccuracyTable.of(self, labels, **at)
+
+    def to_latex(self, labels: Labels | None = None, **at: Any) -> str:  # noqa: ANN401  (as in `accuracy_table`)
+        """The `accuracy_table` for a paper: LaTeX, with the rules of the package booktabs."""
+        return self.accuracy_table(labels, **at).to_latex()
+
+    def rows(self, labels: Labels | None = None, **about: Any) -> list[dict[str, object]]:  # noqa: ANN401  (as there)
+        """One row for each certificate, as in `results.csv`; of votes see `columns.result_rows`, which takes the same.
+
+        Example:
+            >>> from starcert.math.confidence import Votes, clopper_pearson
+            >>> bounds = clopper_pearson(Votes([[9_900, 100]], selection=[[98, 2]]))
+            >>> (row,) = certify(bounds, Noise(bonds=0.1)).rows([0], names=["benzene"])
+            >>> row["name"], row["class"], row["right"], row["votes_1"], row["reach_bonds"], row["frontier"]
+            ('benzene', 0, True, 100, 1, ((1,),))
+        """
+        return self.proof.rows(self, labels, **about)
+
+    def to_frame(self, labels: Labels | None = None, **about: Any) -> pd.DataFrame:  # noqa: ANN401  (as in `rows`)
+        """The `rows` as a pandas DataFrame: the columns of `results.csv`, radii as tuples."""
+        return as_frame(self.rows(labels, **about))
+
+    # Of votes on noisy copies --------------------------------------------------------------------------------------
+
+    @property
+    def by_votes(self) -> VoteProof:
+        """The votes as a proof; refused where a method draws none."""
+        if isinstance(self.proof, VoteProof):
+            return self.proof
+        hint = "Radii, bounds and votes are those of SmoothedClassifier; outcomes() has what every method knows."
+        raise InvalidParameterError("certificates", "come from votes", self, hint)
+
+    @property
+    def of_radii(self) -> bool:
+        """Whether they come from votes, and so speak of radii."""
+        return isinstance(self.proof, VoteProof)
+
+    @property
+    def bounds(self) -> Bounds:
+        """The bounds on the class probabilities, one row each."""
+        return self.by_votes.bounds
+
+    @property
+    def noise(self) -> Noise:
+        """The noise that the votes were drawn with."""
+        return self.by_votes.noise
+
+    @property
+    def max_radius(self) -> Limits:
+        """The box of radii to look at; None: no end."""
+        return self.by_votes.max_radius
+
+    @property
+    def capacity(self) -> Sequence[Limits]:
+        """For each row, how many sites an attacker finds on each axis; None where that is not known."""
+        return self.by_votes.capacity
+
+    @property
+    def boxes(self) -> Sequence[Limits]:
+        """For each row, how far its frontier is searched."""
+        return self.by_votes.boxes
+
+    @property
+    def verdicts(self) -> Sequence[Verdicts | None] | None:
+        """What evidence says about each certificate; None without evidence."""
+        return self.by_votes.verdicts
+
+    @property
+    def asked(self) -> Sequence[Question] | None:
+        """The question about each object, where a threat lists its attacks."""
+        return self.by_votes.asked
+
+    @property
+    def collective(self) -> Collective | None:
+        """The votes of all targets side by side, if they were kept."""
+        return self.by_votes.collective
+
+    @property
+    def votes(self) -> Votes | None:
+        """The votes that the certificates were made from; None if the bounds were given without votes."""
+        return self.bounds.votes
+
+    @property
+    def audit(self) -> Audit | None:
+        """How many copies were classified again, to see that answers do not depend on the batch; None: not known."""
+        return None if self.votes is None else self.votes.audit
+
+    @property
+    def listed_threat(self) -> Threat | None:
+        """The threat whose attacks were listed; None where certificates are about radii."""
+        return self.asked[0].threat if self.asked else None
+
+    @property
+    def counted(self) -> Threat | None:
+        """The threat under which results are counted: see `VoteProof.counted`."""
+        return self.by_votes.counted(self.threat)
+
+    @property
+    def by_p_A(self) -> Certificates[VoteProof]:  # noqa: N802  (the paper's p_A)
+        """The same certificates by the bounds on the class probabilities alone, as the paper has them."""
+        return self.proved_by(replace(self.by_votes, verdicts=None))
+
+    def within(self, max_radius: RadiusLike) -> Certificates[VoteProof]:
+        """The same certificates, looked at in a smaller box of radii: their frontiers end there."""
+        return self.proved_by(self.by_votes.within(max_radius))
+
+    def proved_by(self, proof: VoteProof) -> Certificates[VoteProof]:
+        """The same certificates with another proof from votes."""
+        return Certificates(self.about, proof.bounds.labels, self.threat, proof, self.seconds)
+
+    def certified(self, radius: RadiusLike) -> Mask:
+        """Which graphs are certified at `radius`, as an array; proved.
+
+        Example:
+            >>> noise = Noise(motif=0.02, random=0.45)
+            >>> certify(Bounds.certain([0.9, 0.9995]), noise, max_radius=(35, 45)).certified((1, 45))
+            array([False,  True])
+        """
+        return self.by_votes.certified(self, radius)
 
     def frontiers(self) -> list[Frontier]:
         """The frontier of each graph: those of `[one.frontier for one in certificates]`, and sooner."""
-        if self.verdicts is not None:
-            return [one.frontier for one in self]
-        bounds = zip(self.bounds.failure.tolist(), self.bounds.other.tolist(), self.bounds.contests, strict=True)
-        return [self._search(row).of(margin_of(self.noise, *each)) for row, each in enumerate(bounds)]
-
-    @cached_property
-    def objects(self) -> npt.NDArray[np.int64]:
-        """For each certificate, the number of its graph."""
-        return self.bounds.objects
-
-    @cached_property
-    def targets(self) -> npt.NDArray[np.int64]:
-        """For each certificate, the number of its target in its graph; 0 where graphs themselves are classified."""
-        return self.bounds.targets
+        return self.by_votes.frontiers()
 
     def grid(self, max_radius: RadiusLike) -> list[range]:
         """Every count of flips on each axis, up to `max_radius`."""
@@ -149,92 +378,6 @@ class Certificates(Results, Sequence[Certificate]):
                 radii = [radius for radius in product(*self.grid(max_radius)) if box[row].certified(radius)]
             found.append(open_ended(radii, self.capacity[row]))
         return found
-
-    @property
-    def names(self) -> list[str]:
-        """What each certificate is called: the number of its graph, and its node or its target's number, if any."""
-        graphs, targets = self.objects.tolist(), self.targets.tolist()
-        if self.nodes is None and not any(targets):
-            return [str(graph) for graph in graphs]
-        named = targets if self.nodes is None else self.nodes.names
-        return [f"{graph}.{target}" for graph, target in zip(graphs, named, strict=True)]
-
-    @property
-    @override
-    def labels(self) -> npt.NDArray[np.int64]:
-        """The class of each graph, as the selection votes chose it."""
-        return self.bounds.labels
-
-    @property
-    def n_classes(self) -> int:
-        """How many classes there are."""
-        return self.bounds.n_classes
-
-    @property
-    @override
-    def abstained(self) -> npt.NDArray[np.bool_]:
-        """For which graphs not even the answer on the clean graph is certain enough to be given."""
-        return ~self.certified((0,) * len(self.noise.axes))
-
-    @property
-    def alpha(self) -> float | None:
-        """The probability that anything that one of them says is false, or that all that share it say."""
-        stated = [] if self.verdicts is None else [each.alpha for each in self.verdicts if each is not None]
-        return max(stated, default=self.bounds.alpha)
-
-    @property
-    def votes(self) -> Votes | None:
-        """The votes that the certificates were made from; None if the bounds were given without votes."""
-        return self.bounds.votes
-
-    @property
-    def audit(self) -> Audit | None:
-        """How many copies were classified again, to see that answers do not depend on the batch; None: not known."""
-        return None if self.votes is None else self.votes.audit
-
-    @property
-    @override
-    def together(self) -> int:
-        return self.bounds.family_size
-
-    @property
-    @override
-    def weighed(self) -> bool:
-        return self.verdicts is not None
-
-    @property
-    def by_p_A(self) -> Certificates:  # noqa: N802  (the paper's p_A)
-        """The same certificates by the bounds on the class probabilities alone, as the paper has them."""
-        return replace(self, verdicts=None)
-
-    @property
-    def numbered(self) -> Certificates:
-        """The same certificates for labels that are class numbers, whatever the classes are called."""
-        return self if self.classes is None else replace(self, classes=None)
-
-    def within(self, max_radius: RadiusLike) -> Certificates:
-        """The same certificates, looked at in a smaller box of radii: their frontiers end there."""
-        limits = in_box(self.noise.radius(max_radius, "max_radius"), self.max_radius, None)
-        return replace(self, max_radius=limits, boxes=[None] * len(self))
-
-    def certified(self, radius: RadiusLike) -> npt.NDArray[np.bool_]:
-        """Which graphs are certified at `radius`, as an array; proved.
-
-        Example:
-            >>> noise = Noise(motif=0.02, random=0.45)
-            >>> certify(Bounds.certain([0.9, 0.9995]), noise, max_radius=(35, 45)).certified((1, 45))
-            array([False,  True])
-        """
-        counts, law = in_box(self.noise.radius(radius), self.max_radius, None), self.noise.product
-        rows = [(limits, each.limit) for limits, each in zip(self.capacity, self.bounds.contests, strict=True)]
-        below = {each: slacks_of(law, each[1]).bracket(in_box(counts, None, each[0])).below for each in set(rows)}
-        verdicts = self.bounds.failure <= np.array([below[each] for each in rows])
-        one_by_one = self.bounds.other < self.bounds.failure
-        if self.verdicts is not None:
-            one_by_one = one_by_one | ~verdicts
-        for i in np.flatnonzero(one_by_one):
-            verdicts[i] = self[int(i)].certified(counts)
-        return verdicts
 
     def at_most_changed(
         self, threat: Threat | str, *, k: int | None = None, alpha: float | None = None
@@ -256,82 +399,6 @@ class Certificates(Results, Sequence[Certificate]):
             raise InvalidParameterError("certificates", "have evidence, and no fallback", self, hint)
         return self.collective.at_most_changed(read_threat(threat).for_noise(self.noise), k, alpha)
 
-    @override
-    def outcomes(self, threat: Threat | str | None = None) -> Outcomes:
-        """What is known about each graph under a threat: any flips, a box, or the one whose attacks were listed.
-
-        By default that is the threat that was asked about, or any flips: as many as evidence looked at, else two.
-        """
-        from starcert.claims.smoothed_outcomes import smoothed_outcomes  # noqa: PLC0415  (imports this module)
-
-        return smoothed_outcomes(self, (self.counted or AnyFlips(2)) if threat is None else read_threat(threat))
-
-    @property
-    def listed_threat(self) -> Threat | None:
-        """The threat whose attacks were listed; None where certificates are about radii."""
-        return self.asked[0].threat if self.asked else None
-
-    @property
-    def counted(self) -> Threat | None:
-        """The threat under which results are counted: the one that listed its attacks, or any flips; None: neither.
-
-        Any flips are as many as the threat has; with evidence and no threat, as many as it looked at.
-        """
-        if self.listed_threat is not None:
-            return self.listed_threat
-        if self.threat is not None and self.threat.flips is not None:
-            return AnyFlips(self.threat.flips)
-        if self.verdicts is None:
-            return None
-        grounds = [each.grounds for each in self.verdicts if each is not None]
-        return AnyFlips(max((each.max_flips or 0 for each in grounds if each is not None), default=0) or 2)
-
-    @override
-    def by_axis(self, flips: int | None = None) -> dict[str, Outcomes]:
-        """What is known about each graph under flips on one axis alone, by default as far as anything is certified.
-
-        Graphs without sites there have no such attack: counts leave them out (`SizeCounts.n_without`).
-
-        Example:
-            >>> noise, sizes = Noise(ring=0.01, rest=0.2), [(0, 9), (3, 9)]
-            >>> found = certify(Bounds.certain([0.9, 0.9]), noise, capacity=sizes).by_axis(1)
-            >>> [(axis, count.n_certified, count.n_without) for axis in found for count in found[axis].counts()]
-            [('ring', 0, 1), ('rest', 2, 0)]
-        """
-        axes = self.noise.axes
-        if flips is None:
-            flips = max((max(radius) for one in self.frontiers() for radius in one.radii), default=0) or 1
-        return {axis: self.outcomes(Box({each: flips * (each == axis) for each in axes})) for axis in axes}
-
-    @override
-    def certified_accuracy(self, labels: Labels, at: RadiusLike | Threat | str | None = None) -> float:
-        """The share of graphs, or of nodes, that are answered right and certified at a radius, or under a threat.
-
-        Those whose class is not known are left out; NaN if none is known. By default under the threat that was asked
-        about.
-        """
-        if at is None or isinstance(at, Threat | str):
-            return super().certified_accuracy(labels, at)
-        return share_of(self.certified(at) & self.right(labels), known(self.truth(labels).tolist()))
-
-    def rows(self, labels: Labels | None = None, **about: Any) -> list[dict[str, object]]:  # noqa: ANN401  (as there)
-        """One row for each certificate, as in `results.csv`: see `result_rows.result_rows`, which takes the same.
-
-        Example:
-            >>> from starcert.math.confidence import Votes, clopper_pearson
-            >>> bounds = clopper_pearson(Votes([[9_900, 100]], selection=[[98, 2]]))
-            >>> (row,) = certify(bounds, Noise(bonds=0.1)).rows([0], names=["benzene"])
-            >>> row["name"], row["class"], row["right"], row["votes_1"], row["reach_bonds"], row["frontier"]
-            ('benzene', 0, True, 100, 1, ((1,),))
-        """
-        from starcert.claims.rows import result_rows  # noqa: PLC0415  (which imports this module)
-
-        return result_rows(self, labels, **about)
-
-    def to_frame(self, labels: Labels | None = None, **about: Any) -> pd.DataFrame:  # noqa: ANN401  (as in `rows`)
-        """The `rows` as a pandas DataFrame: the columns of `results.csv`, radii as tuples."""
-        return as_frame(self.rows(labels, **about))
-
 
 def certify(
     bounds: Bounds,
@@ -344,7 +411,7 @@ def certify(
     nodes: TargetNodes | None = None,
     kind: Kind = GRAPHS,
     classes: Sequence[Hashable] | None = None,
-) -> Certificates:
+) -> Certificates[VoteProof]:
     """One certificate for each row of `bounds`.
 
     Args:
@@ -376,55 +443,10 @@ def certify(
             raise InvalidParameterError(name, f"have one entry for each of {len(bounds)} rows", len(given))
     limits = None if max_radius is None else noise.radius(max_radius, "max_radius")
     nothing = [None] * len(bounds)
-    known, searched = (
+    sizes, searched = (
         [None if each is None else noise.capacity(each, name) for each in (nothing if given is None else given)]
         for name, given in (("capacity", capacity), ("boxes", boxes))
     )
     reasons = [""] * len(bounds) if anchored is None else anchored
-    return Certificates(bounds, noise, limits, known, reasons, searched, nodes=nodes, kind=kind, classes=classes)
-
-
-def certified_counts(frontiers: Mapping[Radii, npt.ArrayLike], ticks: Sequence[Sequence[int]]) -> npt.NDArray[np.int64]:
-    """How many graphs are certified at each radius of a grid, read off their frontiers: the one place that counts.
-
-    Args:
-        frontiers: for each set of maximal radii, how many graphs have it; or several such numbers, each summed by
-            itself: all of them, those that are answered right, … The result has shape (numbers, *grid) then.
-        ticks: on each axis, the counts of flips of the grid, in ascending order.
-
-    Example:
-        >>> certified_counts({((0, 2), (1, 1)): 3, ((1, math.inf),): 1, (): 5}, [(0, 1, 2), (0, 1, 2)]).tolist()
-        [[4, 4, 4], [4, 4, 1], [0, 0, 0]]
-    """
-    numbers = np.array([np.asarray(each) for each in frontiers.values()], dtype=np.int64)
-    *others, last = map(np.asarray, ticks)
-    shape = tuple(len(axis) for axis in others)
-    # ends[…, k]: the graphs that are certified at exactly the first k counts of the last axis.
-    ends = np.zeros((*numbers.shape[1:], *shape, len(last) + 1), dtype=np.int64)
-    places = np.indices(shape, sparse=True)
-    for radii, number in zip(frontiers, numbers, strict=True):
-        heights = np.full(shape, -1.0)
-        for radius in radii:
-            below = tuple(
-                slice(np.searchsorted(axis, count, "right")) for axis, count in zip(others, radius, strict=False)
-            )
-            heights[below] = np.maximum(heights[below], radius[-1])
-        covers = np.searchsorted(last, heights, side="right")
-        here: Any = (..., *places, covers)
-        ends[here] += np.reshape(number, (*number.shape, *[1] * len(shape)))
-    return ends[..., :0:-1].cumsum(axis=-1)[..., ::-1]
-
-
-def open_ended(radii: Sequence[Sequence[int]], capacity: Sequence[int | None] | None) -> Radii:
-    """The radii, without an end where they take all sites of an axis (its capacity; None: not known).
-
-    Example:
-        >>> open_ended(((0, 4), (1, 2)), (3, 4))
-        ((0, inf), (1, 2))
-    """
-    if capacity is None:
-        return tuple(map(tuple, radii))
-    ends = [math.inf if size is None else size for size in capacity]
-    return tuple(
-        tuple(math.inf if count >= end else count for count, end in zip(radius, ends, strict=True)) for radius in radii
-    )
+    about = Rows(bounds.objects, bounds.targets, bounds.n_classes, reasons, kind, nodes, classes)
+    return Certificates(about, bounds.labels, None, VoteProof(bounds, noise, limits, sizes, searched))

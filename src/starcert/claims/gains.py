@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from starcert.claims.outcomes import TOO_FAR, Labels, Mask, Outcomes, Results, known, size_steps, steps_to
+from starcert.claims.certificates import Certificates
+from starcert.claims.outcomes import TOO_FAR, Labels, Mask, Outcomes, known, size_steps, steps_to
 from starcert.claims.paired import StructureGain
 from starcert.objects.noise import RadiusLike
 from starcert.objects.threats import Box, Threat
@@ -18,7 +19,7 @@ NO_ATTACK = "no attack"
 
 
 def structure_gain(
-    results: Results,
+    results: Certificates,
     labels: Labels,
     blind: Labels,
     *,
@@ -55,7 +56,7 @@ def structure_gain(
 
 
 def structure_gains(
-    results: Results,
+    results: Certificates,
     labels: Labels,
     blind: Labels,
     threat: Threat | None = None,
@@ -90,7 +91,7 @@ class _Paired(NamedTuple):
     known: Mask
 
     @classmethod
-    def of(cls, results: Results, labels: Labels, blind: Labels) -> _Paired:
+    def of(cls, results: Certificates, labels: Labels, blind: Labels) -> _Paired:
         truth = results.truth(labels)
         wise: Mask = np.asarray(results.truth(blind) == truth)
         return cls(results.right(truth.tolist()), wise, known(truth.tolist()))

@@ -14,13 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.claims.answers import accuracy, known_classes, majority_share, right
-from starcert.claims.certificate import lies_within
-from starcert.claims.certificates import Certificates, Radii, certified_counts, open_ended
+from starcert.claims.certificates import Certificates
 from starcert.claims.gains import structure_gain
 from starcert.claims.outcomes import Labels, Mask, Outcome, Outcomes, SizeCounts
 from starcert.claims.paired import StructureGain
+from starcert.claims.radii import Radii, certified_counts, open_ended
 from starcert.claims.slack import too_few_votes, votes_needed
 from starcert.claims.unknown import unknown_at
+from starcert.claims.verdict import lies_within
 from starcert.math.copies import Level
 from starcert.math.frontier import levels_of
 from starcert.objects.noise import RadiusLike

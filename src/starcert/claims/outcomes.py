@@ -12,8 +12,7 @@ is certified; where no object was, there is no share at all, and a reason. Besid
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, overload
@@ -24,18 +23,14 @@ import numpy.typing as npt
 from starcert.claims.found_attack import FoundAttack
 from starcert.claims.question import size_within
 from starcert.math.channels import MAX_RADIUS
-from starcert.math.confidence import class_numbers
-from starcert.objects import TargetNodes
 from starcert.objects.threats import Threat
-from starcert.system.errors import InvalidParameterError, whole_number
 from starcert.system.output import as_frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
 if TYPE_CHECKING:
-    from starcert.claims.accuracy_table import AccuracyTable
-    from starcert.claims.paired import StructureGain
+    pass
 
 MAX_STEPS = 6
 BEYOND = 2**62  # in place of a size: there is none
@@ -251,124 +246,6 @@ class Outcomes(Sequence[Outcome]):
 
     def _by_object(self, some: Mask) -> list[tuple[int, Outcome]]:
         return [(number, one) for number, one, counts in zip(self.objects, self.rows, some, strict=True) if counts]
-
-
-class Results:
-    """Answers for the rows of a result, each certified, broken or open at every size of a threat.
-
-    Methods differ in how they prove it: they say what is known (`outcomes`), and everything else follows.
-    """
-
-    if TYPE_CHECKING:  # fields of some dataclasses, and properties of others
-
-        @property
-        def labels(self) -> npt.NDArray[np.int64]:
-            """The answer of each row, a class number; also where a method abstains."""
-
-        @property
-        def n_classes(self) -> int:
-            """How many classes there are."""
-
-        @property
-        def classes(self) -> Sequence[Hashable] | None:
-            """What labels call the classes, in the order of their numbers; None: by their numbers alone."""
-
-        @property
-        def nodes(self) -> TargetNodes | None:
-            """The node of each row, where the nodes of graphs are classified."""
-
-        @property
-        def alpha(self) -> float | None:
-            """The probability that anything that a row says is false; None: nothing is left to chance, or not known."""
-
-        @property
-        def anchored(self) -> Sequence[str]:
-            """Why what rows or objects say is anchored; "" where it is not."""
-
-    @property
-    def word(self) -> str:
-        """What a row is about."""
-        return "graph" if self.nodes is None else "node"
-
-    @property
-    def together(self) -> int:
-        """How many rows share alpha; 1: it is that of each."""
-        return 1
-
-    @property
-    def weighed(self) -> bool:
-        """Whether anything is known beyond p_A: rows may be broken then."""
-        return True
-
-    @property
-    def abstained(self) -> Mask:
-        """For which rows no answer is given."""
-        return np.zeros(len(self.labels), dtype=np.bool_)
-
-    @abstractmethod
-    def outcomes(self, threat: Threat | str | None = None) -> Outcomes:
-        """What is known about each row under a threat; by default the one that was asked about."""
-
-    def truth(self, labels: Labels) -> npt.NDArray[np.generic]:
-        """The true class number of each row; None where the label is None, for a class that is not known.
-
-        Args:
-            labels: a class for each row, in the words of `classes` or by its number; where the nodes of one graph are
-                classified, a class for each of all its nodes will do.
-        """
-        given: npt.NDArray[np.generic] = np.array(labels, dtype=object)
-        if self.nodes is not None:
-            given = self.nodes.labels(given)
-        elif given.shape != (len(self.labels),):
-            must = f"have one class for each of {len(self.labels)} graphs"
-            raise InvalidParameterError("labels", must, given.shape)
-        return class_numbers(given, self.n_classes, self.classes)
-
-    def by_axis(self, flips: int | None = None) -> dict[str, Outcomes]:
-        """What is known under flips on one axis alone, up to this many; nothing where there are no axes."""
-        return {}
-
-    def right(self, labels: Labels) -> Mask:
-        """Which rows are answered right: an answer is given, and it is the true class, which is known."""
-        agrees: Mask = self.labels == np.array(self.truth(labels), dtype=object)
-        return agrees & ~self.abstained
-
-    def certified_accuracy(self, labels: Labels, at: Any = None) -> float:  # noqa: ANN401  (methods have more)
-        """The share of rows that are answered right and certified under a threat, by default the one that was asked.
-
-        Rows of a class that is not known are left out; NaN if none is known. A number of units is a smaller threat.
-        """
-        outcomes = self.outcomes(None if isinstance(at, int) else at)
-        size = outcomes.threat.most if not isinstance(at, int) else whole_number("at", at, 0, outcomes.threat.most)
-        truth = self.truth(labels).tolist()
-        return share_of(outcomes.certified(size) & outcomes.right(truth), known(truth))
-
-    def counts(self, labels: Labels | None = None, threat: Threat | str | None = None) -> list[SizeCounts]:
-        """What becomes of the rows (given labels, of those of a known class) at some sizes of a threat, 1 first.
-
-        Example:
-            >>> import starcert as sc
-            >>> found = sc.certify(sc.Bounds.certain([0.9, 0.7]), sc.Noise(all=0.2), capacity=[(9,), (9,)])
-            >>> [(each.label, each.n_by_p_A, each.n_open) for each in found.counts([0, None])]
-            [('any 1 flip', 1, 0), ('any 2 flips', 0, 1)]
-        """
-        return self.outcomes(threat).counts(None if labels is None else self.truth(labels).tolist())
-
-    def structure_gain(self, labels: Labels, blind: Labels, **at: Any) -> StructureGain:  # noqa: ANN401  (as there)
-        """How much more is right and certified than a blind model has right: see `gains.structure_gain`."""
-        from starcert.claims.gains import structure_gain  # noqa: PLC0415  (which imports this module)
-
-        return structure_gain(self, labels, blind, **at)
-
-    def accuracy_table(self, labels: Labels | None = None, **at: Any) -> AccuracyTable:  # noqa: ANN401  (as there)
-        """How many are right and certified, with and without attack: see `accuracy_table.AccuracyTable.of`."""
-        from starcert.claims.accuracy_table import AccuracyTable  # noqa: PLC0415  (which imports this module)
-
-        return AccuracyTable.of(self, labels, **at)
-
-    def to_latex(self, labels: Labels | None = None, **at: Any) -> str:  # noqa: ANN401  (as in `accuracy_table`)
-        """The `accuracy_table` for a paper: LaTeX, with the rules of the package booktabs."""
-        return self.accuracy_table(labels, **at).to_latex()
 
 
 def size_steps(most: int) -> list[int]:

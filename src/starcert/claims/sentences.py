@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from starcert.claims.question import NO_ATTACK
+from starcert.objects.noise import Noise
 from starcert.objects.words import AttackWords, listed
 from starcert.system.output import at_least, at_most, holds_at_least
 
@@ -15,8 +16,12 @@ if TYPE_CHECKING:
 MAX_NAMED = 8  # maximal radii that are named
 
 
-def sentence_of(one: Certificate, stated_by: str) -> str:
-    """The claim of a certificate, all of it; `stated_by` names laws from outside that it rests on."""
+def sentence_of(one: Certificate) -> str:
+    """The claim of a certificate, all of it."""
+    if not one.certificates.of_radii:
+        threat, verdict = one.certificates.threat, one.judge()
+        return f"Class {_called(one, one.label)}, {verdict.kind} under {threat}: {verdict.why}."
+    laws = stated_by(one.noise)
     answer, blind = _called(one, one.label), _called(one, one.blind_answer)
     if one.abstained:
         missing = f"class {answer} cannot be shown to be the likeliest (p_lower = {at_least(one.p_lower)})."
@@ -40,13 +45,18 @@ def sentence_of(one: Certificate, stated_by: str) -> str:
         end += f" The regions are anchored ({one.anchored}): they stay as they are in this {one.kind.word}."
     elif one.noise.invisible:
         end += f" {any_number_of_flips(one)}"
-    if stated_by:
-        end += f" This is stated by {stated_by}, not proved."
+    if laws:
+        end += f" This is stated by {laws}, not proved."
     who = "the smoothed classifier"
     if one.threshold is not None:
         end += f" That class {blind} is a blind answer, the same whatever is attacked, is taken as stated."
         who += f", which falls back to class {blind} unless another class is likelier than {one.threshold},"
     return f"{premise}, {who} answers class {answer} for {_certified_objects(one, whom)}.{end}"
+
+
+def stated_by(noise: Noise) -> str:
+    """Which laws from outside claims rest on, so that nothing about them is proved; "" if on none."""
+    return " and ".join(f"the law {name}" for name in noise.outside)
 
 
 def _called(one: Certificate, label: int | None) -> object:
@@ -171,6 +181,9 @@ def _about_single_steps(one: Certificate, words: AttackWords, step: str) -> tupl
 
 def cells_of(one: Certificate) -> dict[str, object]:
     """The certificate in a few columns, for a notebook."""
+    if not one.certificates.of_radii:
+        threat = one.certificates.threat
+        return {"class": _called(one, one.label)} | ({} if threat is None else {threat.label: one.verdict()})
     radii = one.frontier.radii
     words = AttackWords(one.noise)
     named = ", ".join(str(n) for (n,) in radii[:MAX_NAMED]) if len(words.axes) == 1 else words.radii(radii, MAX_NAMED)

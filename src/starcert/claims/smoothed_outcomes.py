@@ -8,10 +8,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from starcert.claims.certificate import Certificate, lies_within
+from starcert.claims.certificate import Certificate
 from starcert.claims.outcomes import TOO_FAR, Outcome, Outcomes, common_size
 from starcert.claims.question import NO_ATTACK
 from starcert.claims.unknown import NEVER, beyond, never_certified, threat_of
+from starcert.claims.verdict import lies_within
 from starcert.math.copies import Level
 from starcert.math.frontier import Frontier, flips_covered
 from starcert.objects.threats import Threat

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from starcert.claims.certificate import lies_within
 from starcert.claims.slack import slacks_of
+from starcert.claims.verdict import lies_within
 from starcert.objects.threats import Threat
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from starcert.claims.metrics import majority_share
 from starcert.cli.command_line import facts, table
 from starcert.cli.file_commands import anchored_notes
 from starcert.cli.run_views import worth_view
-from starcert.methods.exact_certificates import SAYS
 from starcert.report.worth import Worth
 from starcert.runs.certification import FinishedRun
 from starcert.runs.exact_run import exact_rows
@@ -30,7 +29,7 @@ def exact_view(outcome: FinishedRun) -> list[RenderableType]:
          f"{each.n_broken:,}", f"{each.n_open:,}", f"{each.n_left:,}")
         for each in result.counts(archive.known)
     ]  # fmt: skip
-    labels = [result.threat.label_of(size) for size in range(1, result.threat.most + 1)]
+    labels = [result.proof.threat.label_of(size) for size in range(1, result.proof.threat.most + 1)]
     columns = (archive.word, "answer", *labels, "attack")
     rows = []
     for row, one in enumerate(result):
@@ -38,13 +37,13 @@ def exact_view(outcome: FinishedRun) -> list[RenderableType]:
         attack = one.attack() or "–"
         rows.append((archive.names[row], archive.class_names[one.label] + wrong, *archive.kinds(row), str(attack)))
     return [
-        facts(f"{quantity(len(archive), archive.word)}: {SAYS}", list(_facts(outcome))),
+        facts(f"{quantity(len(archive), archive.word)}: {result.proof.method}", list(_facts(outcome))),
         "",
         table(f"{archive.word.capitalize()}s {right}: certified, broken, open", heads, cells, left=heads[:1]),
         table(f"What each {archive.word} withstands", columns, rows, left=columns, more="results.csv has all"),
         *worth_view(Worth.of(archive)),
         *anchored_notes(result.anchored),
-        *filter(None, [result.threat.anchored]),
+        *filter(None, [result.proof.threat.anchored]),
         f"Report: {outcome.report}",
     ]
 
@@ -58,7 +57,7 @@ def _facts(outcome: FinishedRun) -> Iterator[tuple[str, str]]:
         yield "share of the majority class", f"{majority_share(archive.truth):.1%}"
         if (worth := Worth.of(archive)) is not None and worth.gains:
             yield "accuracy, blind model", f"{worth.gains[0].blind:.1%}"
-    yield "forward passes", f"{result.forward_passes:,} in {duration(result.seconds)}"
+    yield "forward passes", f"{result.proof.forward_passes:,} in {duration(result.seconds)}"
 
 
 def exact_object(outcome: FinishedRun) -> dict[str, object]:
@@ -67,11 +66,11 @@ def exact_object(outcome: FinishedRun) -> dict[str, object]:
     return {
         "folder": str(outcome.folder),
         "report": str(outcome.report),
-        "method": SAYS,
+        "method": result.proof.method,
         "alpha": 0,
-        "threat": str(result.threat),
+        "threat": str(result.proof.threat),
         "class_names": list(archive.class_names),
-        "forward_passes": result.forward_passes,
+        "forward_passes": result.proof.forward_passes,
         "seconds": result.seconds,
         "accuracy": None if archive.known is None else result.certified_accuracy(archive.known, 0),
         "majority_share": None if archive.known is None else majority_share(archive.truth),

@@ -15,9 +15,11 @@ from fractions import Fraction
 from functools import cache, partial
 from itertools import chain
 
-from starcert.claims.certificate import Certificate, Grounds, Verdict, Verdicts, lies_within
+from starcert.claims.certificate import Certificate
 from starcert.claims.certificates import Certificates
 from starcert.claims.question import Question
+from starcert.claims.verdict import Grounds, Verdict, Verdicts, lies_within
+from starcert.claims.vote_proof import VoteProof
 from starcert.math.attacked_sites import AttackAxis, axes_at
 from starcert.math.bets import anytime_limit, class_and_rival
 from starcert.math.confidence import Votes
@@ -50,7 +52,7 @@ def with_evidence(
     store: VoteStore | None = None,
     executor: Executor | None = None,
     advance: Advance,
-) -> Certificates:
+) -> Certificates[VoteProof]:
     """Certificates with the verdicts of evidence, where votes kept their flips; votes at attacked graphs are audited.
 
     The bounds of the certificates have the counts' share of `alpha`. There are at most `most` votes at attacked
@@ -86,11 +88,11 @@ def with_evidence(
         advance(1)
     for own in ends:
         own.check()
-    judged = replace(certificates, verdicts=found)
+    proof = replace(certificates.by_votes, verdicts=found)
     if not drawn or votes.audit is None:
-        return judged
+        return certificates.proved_by(proof)
     audited = replace(votes, audit=votes.audit + audit_attacked(job, against, drawn, executor))
-    return replace(judged, bounds=replace(judged.bounds, votes=audited))
+    return certificates.proved_by(replace(proof, bounds=replace(proof.bounds, votes=audited)))
 
 
 def verdicts_of(

@@ -12,11 +12,12 @@ from concurrent.futures import Executor
 from os import PathLike
 from pathlib import Path
 
+from starcert.claims.certificates import Certificates
 from starcert.classifiers.base import Classifier, UnsteadyAnswersError
 from starcert.methods.estimator import GraphLike, as_objects, bound_problem
-from starcert.methods.exact_certificates import ExactCertificates
 from starcert.methods.plausible import find_plausible
 from starcert.methods.recounting import audit_trial
+from starcert.methods.tried_attacks import TriedAttacks, tried_certificates
 from starcert.methods.trying import Trial, progress_file
 from starcert.objects import CleanObject, Sites, binding
 from starcert.objects.binding import Problem, Regions
@@ -79,7 +80,7 @@ class ExactClassifier:
         executor: Executor | None = None,
         batch_size: int | None = None,
         progress: bool | str | None = None,
-    ) -> ExactCertificates:
+    ) -> Certificates[TriedAttacks]:
         """Tries the attacks of a threat on each graph, those of size 1 first, until an attack changes its answer.
 
         Results depend on the classifier, the graphs, the threat and `max_attacks`, and on nothing else.
@@ -105,7 +106,7 @@ class ExactClassifier:
                 "max_attacks", f"be one number, or one for each of {len(problem)} graphs", given
             )
         job = Job.of(self.base, problem, 0, None, batch_size)
-        trial, nodes = Trial(job, asked, most), job.target_nodes
+        trial = Trial(job, asked, most)
         file = None if store is None else progress_file(Path(store), trial)
         title, shown = (progress, None) if isinstance(progress, str) else ("attacks", progress)
         try:
@@ -117,7 +118,7 @@ class ExactClassifier:
             if file is not None:
                 file.discard()
             raise
-        return ExactCertificates.of(trial, nodes, time.perf_counter() - begun, plausible)
+        return tried_certificates(trial, time.perf_counter() - begun, plausible)
 
 
 def any_changes(objects: Sequence[CleanObject], regions: Regions | None) -> Problem:

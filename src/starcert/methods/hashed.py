@@ -17,14 +17,15 @@ from typing import Literal, TypedDict
 import numpy as np
 from typing_extensions import Unpack
 
+from starcert.claims.certificates import Certificates
 from starcert.classifiers.base import Classifier
 from starcert.classifiers.each_class import EachClass
 from starcert.math import switched_votes as votes
 from starcert.math.switched_votes import Truths, Whole
 from starcert.methods.estimator import GraphLike, as_objects
-from starcert.methods.exact_certificates import ExactCertificates
 from starcert.methods.exhaustive import ExactClassifier, any_changes
-from starcert.methods.hashed_certificates import HashedCertificates
+from starcert.methods.hashed_voters import HashedVoters
+from starcert.methods.tried_attacks import TriedAttacks, rows_of
 from starcert.methods.voter_reach import Cell, Reached, budget_of
 from starcert.objects import Graph, Sites
 from starcert.objects.binding import Problem
@@ -84,7 +85,7 @@ class HashedVotes:
         rule: Literal["counting", "exact"] = "exact",
         reached: Reached | None = None,
         **how: Unpack[Trying],
-    ) -> HashedCertificates:
+    ) -> Certificates[HashedVoters]:
         """Decides for each size of a threat whether the answer can change.
 
         Args:
@@ -127,26 +128,20 @@ class HashedVotes:
             broken = np.any(votes.largest_sums(known, most) >= needed[..., None, None], axis=1)
         at_most = np.stack([np.all([certified[:, i, j] for i, j in cells], axis=0) for cells in budget.cells], axis=1)
         changed = np.stack([np.any([broken[:, i, j] for i, j in cells], axis=0) for cells in budget.cells], axis=1)
-        return HashedCertificates(
+        proof = HashedVoters(
             asked,
             rule,
             budget.relaxed,
-            found.objects,
-            found.targets,
-            answers,
             found.votes,
             np.logical_and.accumulate(at_most, axis=1).sum(axis=1),
             np.where(changed.any(axis=1), changed.argmax(axis=1) + 1, 0),
             found.depth if rule == "exact" else 0,
             found.attacks,
             found.forward_passes,
-            self.base.n_classes,
             self.base.description,
-            self.base.class_labels or self.base.class_names,
-            Job.of(self.base, problem, 0).target_nodes,
-            problem.anchored,
-            time.perf_counter() - begun,
         )
+        rows = rows_of(Job.of(self.base, problem, 0))
+        return Certificates(rows, answers, asked, proof, time.perf_counter() - begun)
 
     def reach(self, graphs: Sequence[GraphLike], *, most: int = 2, tried: int = 2, **how: Unpack[Trying]) -> Reached:
         """Tries attacks once for several threats: in a group `most` deletions and `most` additions, `tried` in all.
@@ -164,7 +159,7 @@ class HashedVotes:
         voters = [each for sites in problem.sites for each in self._voters(sites, attacked=depth > 0)]
         exact = ExactClassifier(EachClass(self.base))
 
-        def ask(about: Problem, within: Threat) -> ExactCertificates:
+        def ask(about: Problem, within: Threat) -> Certificates[TriedAttacks]:
             return exact.certify(about, threat=within, **how)
 
         return Reached.of(ask, self.base.n_classes, voters, problem.sites, single, depth, most)

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from starcert.claims.certificates import Certificates, certify
 from starcert.claims.collective import Collective, matrices_of
+from starcert.claims.vote_proof import VoteProof
 from starcert.classifiers.base import Classifier
 from starcert.math.confidence import Bounds, Family, Votes, anytime_bounds, check_alpha, clopper_pearson
 from starcert.math.fallback import BlindAnswers
@@ -154,7 +155,7 @@ class SmoothedClassifier(SmoothedEstimator):
         threat: Threat | str | None = None,
         evidence: bool | Evidence = False,
         voting: Voting | None = None,
-    ) -> Certificates:
+    ) -> Certificates[VoteProof]:
         """One certificate for each graph (or for each target of each graph), from fresh or stored votes.
 
         Args:
@@ -255,7 +256,7 @@ def bound_votes(votes: Votes, prepared: Preparation) -> Bounds:
     return clopper_pearson(votes, alpha=alpha, family=prepared.family)
 
 
-def certify_rows(bounds: Bounds, prepared: Preparation, classes: Sequence[Hashable] | None) -> Certificates:
+def certify_rows(bounds: Bounds, prepared: Preparation, classes: Sequence[Hashable] | None) -> Certificates[VoteProof]:
     """What the bounds prove about each object or target: certificates by p_A."""
     problem, votes = prepared.problem, bounds.votes
     assert votes is not None
@@ -276,12 +277,15 @@ def certify_rows(bounds: Bounds, prepared: Preparation, classes: Sequence[Hashab
         collective = Collective(
             votes, bounds.labels, prepared.alpha, problem=problem, listed=prepared.questions, matrices=matrices
         )
-    found = replace(found, asked=prepared.questions, threat=prepared.threat, collective=collective)
+    proof = replace(found.proof, asked=prepared.questions, collective=collective)
+    found = replace(found, threat=prepared.threat, proof=proof)
     _LOG.info("%d certificates by p_A, %d abstain", len(found), found.abstained.sum())
     return found
 
 
-def weigh(certificates: Certificates, prepared: Preparation, store: VoteStore | None) -> Certificates:
+def weigh(
+    certificates: Certificates[VoteProof], prepared: Preparation, store: VoteStore | None
+) -> Certificates[VoteProof]:
     """The same certificates with what evidence shows beyond p_A."""
     run = prepared.run
     with progress_bar("evidence", len(certificates), shown=run.progress) as advance:

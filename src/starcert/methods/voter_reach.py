@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from starcert.claims.certificates import Certificates
 from starcert.math.switched_votes import Truths, Whole
-from starcert.methods.exact_certificates import ExactCertificates
 from starcert.methods.exhaustive import ANY, any_law
+from starcert.methods.tried_attacks import TriedAttacks
 from starcert.objects import Sites
 from starcert.objects.binding import Problem
 from starcert.objects.laws import Flip
@@ -37,7 +38,7 @@ Cell = tuple[int, int]
 
 SINGLE = (AnyFlips, Deletions, Additions, Changes, Controlled, Where)  # any set of allowed changes, of a size each
 
-Ask = Callable[[Problem, Threat], ExactCertificates]
+Ask = Callable[[Problem, Threat], Certificates[TriedAttacks]]
 """What tries the attacks of a threat on each object of a problem: `ExactClassifier(EachClass(base)).certify`."""
 
 
@@ -133,16 +134,16 @@ class Reached(NamedTuple):
         which = which.reshape(len(graphs), -1)
         law = Flip(delete=ANY, add=ANY) if single is None and depth else any_law(own[0].layers[0])
         first, second = min(depth, most[0]), min(depth, most[1]) if single is None else 0
-        tried = list[tuple[Threat, list[Cell]]]()
+        threats = list[tuple[Threat, list[Cell]]]()
         if first:
             within = replace(single or Deletions(1), most=first)  # type: ignore[type-var]
-            tried.append((within, [(i, 0) for i in range(1, first + 1)]))
+            threats.append((within, [(i, 0) for i in range(1, first + 1)]))
         if second:
-            tried.append((Additions(second), [(0, j) for j in range(1, second + 1)]))
+            threats.append((Additions(second), [(0, j) for j in range(1, second + 1)]))
         both = ((i, j) for i in range(1, first + 1) for j in range(1, min(second, depth - i) + 1))
-        tried += [(Box({"all.delete": i, "all.add": j}), [(i, j)]) for i, j in both]
+        threats += [(Box({"all.delete": i, "all.add": j}), [(i, j)]) for i, j in both]
         problem = Problem(Noise(all=law), tuple(own))
-        runs = [(ask(problem, within), cells) for within, cells in tried or [(AnyFlips(1), [])]]
+        runs = [(ask(problem, within), cells) for within, cells in threats or [(AnyFlips(1), [])]]
 
         rows, objects, targets = _rows_of(runs[0][0], which, n_classes)
         shape = first + 2, second + 2 if single is None else 1
@@ -151,7 +152,9 @@ class Reached(NamedTuple):
         for run, (i, j) in ((run, cell) for run, cells in runs for cell in cells):
             found = (run.broken_sizes > 0) & (run.broken_sizes <= i + j)
             reached[..., i, j] = found[rows]
-            known[:, i, j] = [ends[i + j - 1] <= limit for ends, limit in zip(run.ends, run.limits, strict=True)]
+            known[:, i, j] = [
+                ends[i + j - 1] <= limit for ends, limit in zip(run.proof.ends, run.proof.limits, strict=True)
+            ]
         for axis in (-2, -1):
             np.logical_or.accumulate(reached, axis=axis, out=reached)
         return cls(
@@ -160,14 +163,14 @@ class Reached(NamedTuple):
             runs[0][0].labels[rows].argmax(axis=2),
             reached,
             _covered(known, _capacities(own, single, (first, second)))[which[objects]],
-            sum(sum(run.tried) for run, _ in runs),
-            sum(run.forward_passes for run, _ in runs),
+            sum(sum(run.proof.tried) for run, _ in runs),
+            sum(run.proof.forward_passes for run, _ in runs),
             tuple(each.clean.key for each in graphs),
             depth,
         )
 
 
-def _rows_of(run: ExactCertificates, which: Whole, n_classes: int) -> tuple[Whole, Whole, Whole]:
+def _rows_of(run: Certificates[TriedAttacks], which: Whole, n_classes: int) -> tuple[Whole, Whole, Whole]:
     """The row of each target, voter and class, given which object each voter of a graph is; and graphs and targets."""
     sizes = np.bincount(run.objects) // n_classes
     starts = n_classes * (np.cumsum(sizes) - sizes)

@@ -15,10 +15,13 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from starcert.claims.certificates import Certificates
+from starcert.methods.links import LinkProof, certify_links, node_rows
 from starcert.models.link_votes import FLOOR, log_probabilities
 from starcert.objects import Graph
 from starcert.objects.content import read_only
 from starcert.objects.laws import real_number
+from starcert.objects.threats import Threat, read_threat
 from starcert.system.errors import InvalidParameterError, whole_number
 
 Whole = npt.NDArray[np.int64]
@@ -139,6 +142,27 @@ class LinkPropagation:
         solved.refuse_beyond(solved.tolerance)
         attacked = solved.survives_added if additions else solved.survives_deleted
         return np.array([attacked(node) for node in asked.tolist()], dtype=bool)
+
+    def certify(
+        self, graph: Graph, *, threat: Threat | str, nodes: npt.ArrayLike | None = None
+    ) -> Certificates[LinkProof]:
+        """One certificate for each node, for one link: "flips:1", "deletions:1" or "additions:1"; alpha is 0.
+
+        What is not certified is open: a lead of at most `tolerance(graph)` says nothing.
+
+        Args:
+            graph: the graph.
+            threat: what the attacker can do; several links have no closed form, and are refused.
+            nodes: those that are asked about; None: all. Indices.
+        """
+        hint = "Only attacks with one link have a closed form."
+        whole_number("threat.most", read_threat(threat).most, 1, 1, hint)
+        index, about = node_rows(graph, nodes, self.own.shape[1])
+
+        def survives(deleted: int, added: int) -> Truths:
+            return self.survives(graph, additions=added, deletions=deleted, nodes=index)
+
+        return certify_links(self.answers(graph)[index], survives, about, threat, how="propagation", exact=False)
 
 
 class _Solved:

@@ -15,8 +15,11 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from starcert.claims.certificates import Certificates
+from starcert.methods.links import LinkProof, certify_links, node_rows
 from starcert.objects import Graph
 from starcert.objects.content import read_only
+from starcert.objects.threats import Threat
 from starcert.system.errors import InvalidParameterError, whole_number
 
 Whole = npt.NDArray[np.int64]
@@ -43,6 +46,9 @@ class LinkVotes:
         >>> graph = Graph(4, [(0, 1), (1, 2), (1, 3), (2, 3)])
         >>> votes.answers(graph), votes.survives(graph, additions=1), votes.survives(graph, deletions=1)
         (array([0, 0, 0, 0]), array([ True,  True,  True,  True]), array([False,  True,  True,  True]))
+        >>> found = votes.certify(graph, threat="flips:2")
+        >>> found.certified_sizes, found.broken_sizes, found[0].verdict("flips:1")
+        (array([0, 1, 2, 2]), array([1, 2, 0, 0]), 'broken')
     """
 
     own: Whole
@@ -154,6 +160,24 @@ class LinkVotes:
                 lead += int(np.sort(np.minimum(gains[linked[node]], 0))[:deletions].sum())
                 found[node] = lead > 0 or (lead == 0 and mine < rival)
         return found
+
+    def certify(
+        self, graph: Graph, *, threat: Threat | str, nodes: npt.ArrayLike | None = None
+    ) -> Certificates[LinkProof]:
+        """One certificate for each node: at every size of a threat it is certified, or broken; alpha is 0.
+
+        Args:
+            graph: the graph.
+            threat: flips, deletions, additions, and deletions + additions, are decided; rewired edges, exchanged ends
+                and local budgets are certified as part of these.
+            nodes: those that are asked about; None: all. Indices.
+        """
+        index, about = node_rows(graph, nodes, self.own.shape[1])
+
+        def survives(deleted: int, added: int) -> Truths:
+            return self.survives(graph, additions=added, deletions=deleted)[index]
+
+        return certify_links(self.answers(graph)[index], survives, about, threat, how="votes of links")
 
 
 def log_probabilities(logits: npt.ArrayLike) -> npt.NDArray[np.float64]:

@@ -10,7 +10,6 @@ from typing_extensions import override
 from starcert.archive import BlindRow, ExactArchive
 from starcert.claims.outcomes import Outcomes
 from starcert.claims.question import size_within
-from starcert.methods.exact_certificates import SAYS
 from starcert.objects.threats import Threat
 from starcert.report.compared_runs import ComparedRun, Mask
 from starcert.report.document import Notice
@@ -33,22 +32,22 @@ class ComparedExact(ComparedRun):
         self.answers = [archive.class_names[label] for label in result.labels[self.rows].tolist()]
         blind = BlindRow.of(archive)
         self.blind = None if blind is None or blind.missing else truth == np.array(blind.answers)[self.rows]
-        sizes = [result.capacities[number] for number in result.objects[self.rows].tolist()]
+        sizes = [result.proof.capacities[number] for number in result.objects[self.rows].tolist()]
         self.n_sites = [sum(each) for each in sizes]
 
     @property
     @override
     def asked(self) -> Threat | None:
-        return None if self.archive.result.threat.by_radius else self.archive.result.threat
+        return None if self.archive.result.proof.threat.by_radius else self.archive.result.proof.threat
 
     @property
     @override
     def counted(self) -> Threat | None:
-        return self.archive.result.threat
+        return self.archive.result.proof.threat
 
     @override
     def knows(self, threat: Threat) -> bool:
-        return size_within(self.archive.result.threat, threat) is not None
+        return size_within(self.archive.result.proof.threat, threat) is not None
 
     @override
     def weighed(self, threat: Threat) -> bool:
@@ -73,12 +72,12 @@ class ComparedExact(ComparedRun):
             "Every attack was tried on the model itself, without noise. It is another classifier than the smoothed "
             "ones: what it withstands is compared by the size of attacks, and on no axis."
         )
-        yield Notice(f"{self.name}: {SAYS}", text)
+        yield Notice(f"{self.name}: {self.archive.result.proof.method}", text)
 
     @override
     def about(self, names: Sequence[str]) -> Iterator[tuple[str, str]]:
         settings = self.archive.settings
-        yield "method", SAYS
-        yield "threat", str(self.archive.result.threat)
+        yield "method", self.archive.result.proof.method
+        yield "threat", str(self.archive.result.proof.threat)
         yield from ((name, str(settings[name])) for name in names if settings.get(name) is not None)
-        yield "forward passes", f"{self.archive.result.forward_passes:,}"
+        yield "forward passes", f"{self.archive.result.proof.forward_passes:,}"

@@ -7,7 +7,6 @@ from collections import Counter
 
 from starcert.archive import BLIND, ExactArchive
 from starcert.claims.outcomes import SizeCounts
-from starcert.methods.exact_certificates import SAYS
 from starcert.objects.binding import Problem
 from starcert.report.document import KeyFigure, Notice, assemble, target, write_page
 from starcert.report.worth import GAIN_HEADS, Worth
@@ -33,7 +32,7 @@ def write_exact_page(path: str | os.PathLike[str], archive: ExactArchive, proble
                 if attack is None
                 else str(attack if attack.changes else attack.on(problem.sites[one.object])),
                 "after": after,
-                "left": one.left,
+                "left": result.proof.left(one.row),
             }
         )
     content: dict[str, object] = {
@@ -49,16 +48,16 @@ def write_exact_page(path: str | os.PathLike[str], archive: ExactArchive, proble
         "gains": [] if worth is None else worth.cells,
         "gain_notes": [] if worth is None else worth.notes,
         "blind_model": "" if worth is None else worth.about,
-        "says": SAYS,
+        "says": result.proof.method,
         "word": word,
-        "threat": result.threat.label,
+        "threat": result.proof.threat.label,
         "sizes": sizes,
         "known": archive.known is not None,
-        "passes": result.forward_passes,
+        "passes": result.proof.forward_passes,
         "rows": rows,
-        "labels": [result.threat.label_of(each.size) for each in sizes],
+        "labels": [result.proof.threat.label_of(each.size) for each in sizes],
         "origin": [{"Settings": [(name, str(value)) for name, value in archive.settings.items() if name != BLIND]},
-                   {"Versions": list(archive.provenance.items()), "Classifier": [("which", result.classifier)]}],
+                   {"Versions": list(archive.provenance.items()), "Classifier": [("which", result.proof.classifier)]}],
     }  # fmt: skip
     page = assemble("report/templates/exact.html", content, title=title, scripts=(), data=None)
     write_page(target(path), page)
@@ -82,8 +81,8 @@ def _reached(archive: ExactArchive, last: SizeCounts) -> list[KeyFigure]:
 def _notices(archive: ExactArchive) -> list[Notice]:
     reasons = sorted({each for each in archive.result.anchored if each})
     found = [Notice("Anchored", f"{reason} What can be attacked is frozen at each object.") for reason in reasons]
-    if archive.result.threat.anchored:
-        found.append(Notice("The threat is anchored", archive.result.threat.anchored))
+    if archive.result.proof.threat.anchored:
+        found.append(Notice("The threat is anchored", archive.result.proof.threat.anchored))
     if (left := archive.result.counts()[-1]).n_open:
         text = f"{left.n_left:,} attacks are left: give a larger max_attacks, and the run goes on."
         found.append(Notice(f"{quantity(left.n_open, archive.word)} open: the budget ended first", text))

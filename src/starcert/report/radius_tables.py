@@ -23,9 +23,9 @@ import numpy.typing as npt
 
 from starcert.archive import Archive
 from starcert.claims import metrics
-from starcert.claims.certificate import margin_of
 from starcert.claims.metrics import certified_counts, has_sites, is_unknown, open_ended, right
 from starcert.claims.slack import slacks_of
+from starcert.claims.vote_proof import margin_of
 from starcert.math.fallback import PLAIN
 from starcert.math.frontier import Frontiers
 from starcert.objects.noise import Noise

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Executor
-from dataclasses import replace
 from pathlib import Path
 
 from starcert.archive import BlindRow, ExactArchive, Verification, recount
-from starcert.claims.rows import row_names
+from starcert.claims.columns import row_names
 from starcert.methods.exhaustive import ExactClassifier
 from starcert.methods.trying import Trial
 from starcert.objects.threats import Threat
@@ -65,7 +64,7 @@ class Exact:
             executor=executor,
         )
         return ExactArchive.from_result(
-            replace(found, classes=None),  # so are labels
+            found.numbered,  # so are labels
             names=row_names(found.objects.tolist(), found.nodes, ready.data.names),
             labels=ready.labels,
             class_names=ready.data.class_names,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from starcert.archive import Archive
 from starcert.claims.certificates import Certificates
-from starcert.claims.rows import row_names
+from starcert.claims.columns import row_names
 from starcert.methods.preparation import possible_evidence
 from starcert.methods.smoothed import SmoothedClassifier
 from starcert.objects.binding import Problem

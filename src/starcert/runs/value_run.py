@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from starcert.archive import IntervalArchive
-from starcert.claims.rows import row_names
+from starcert.claims.columns import row_names
 from starcert.methods.numbers import SmoothedRegressor
 from starcert.report.interval_page import write_interval_page
 from starcert.runs.folder import OutputFolder

@@ -32,26 +32,35 @@ class TrialProofs:
         from starcert.objects.threats import AnyFlips  # noqa: PLC0415  (as above)
         from starcert.objects.threats.sets import SiteThreat  # noqa: PLC0415  (as above)
 
-        one, threat = self.result[claim.row], self.result.threat
+        one, proof = self.result[claim.row], self.result.proof
+        threat = proof.threat
         for field, claimed, proved in (
             ("certified_size", claim.certified, one.certified_size),
             ("broken_size", claim.broken, one.broken_size),
         ):
             if claimed != proved:
                 yield field, claimed, proved
-        if one.first_attack is None:
+        if (attack := proof.attacks[claim.row]) is None:
             return
-        limit, sites, ends = self.result.limits[one.object], one.first_attack.sites, self.result.ends[one.object]
-        first, size, n_sites = int(self.result.first[claim.row]), one.broken_size, self.result.n_sites[one.object]
+        limit, sites, ends = (
+            proof.limits[one.object],
+            attack.sites,
+            proof.ends[one.object],
+        )
+        first, size, n_sites = (
+            int(proof.first[claim.row]),
+            one.broken_size,
+            proof.n_sites[one.object],
+        )
         if first >= limit:
             yield "first", first, f"below {limit}"
-        if one.label == int(self.result.answers[claim.row]):
+        if one.label == int(proof.answers[claim.row]):
             yield "answer_after", one.label, "another class"
         if not sites or list(sites) != sorted(set(sites)) or sites[-1] >= n_sites:
             yield "attack", list(sites), f"ascending sites below {n_sites}"
         elif isinstance(threat, SiteThreat) and len(sites) != size:
             yield "attack", list(sites), f"{size} sites"
-        elif isinstance(threat, AnyFlips) and not one.first_attack.values:
+        elif isinstance(threat, AnyFlips) and not attack.values:
             ranked = (0, *ends)[len(sites) - 1] + rank_of(sites, MAX_TRIED)
             if ranked != first:
                 yield "first", first, ranked
@@ -60,11 +69,11 @@ class TrialProofs:
         """What no object of these sites and capacities has: see `attack_counts`."""
         from starcert.archive.checker.attack_counts import check_capacity, check_counts  # noqa: PLC0415  (as above)
 
-        result, ends, capacity = self.result, self.result.ends[number], self.result.capacities[number]
-        counts, n_sites = [later - earlier for earlier, later in pairwise((0, *ends))], result.n_sites[number]
+        proof, ends, capacity = self.result.proof, self.result.proof.ends[number], self.result.proof.capacities[number]
+        counts, n_sites = [later - earlier for earlier, later in pairwise((0, *ends))], proof.n_sites[number]
         for field, stated, must in (
-            ("capacity", capacity, check_capacity(result.axes, capacity, n_sites)),
-            ("attacks", counts, check_counts(result.threat, counts, result.axes, capacity, n_sites)),
+            ("capacity", capacity, check_capacity(proof.axes, capacity, n_sites)),
+            ("attacks", counts, check_counts(proof.threat, counts, proof.axes, capacity, n_sites)),
         ):
             if must:
                 yield field, stated, must

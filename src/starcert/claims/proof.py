@@ -1,0 +1,189 @@
+"""What a method has to show for its claims: all in which the results of methods differ.
+
+`outcomes` is the one thing that every method says; all else follows from it. A proof that decides every size of the
+threat that was asked about, at alpha 0, is a `SizedProof`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from typing_extensions import override
+
+from starcert.claims.found_attack import FoundAttack
+from starcert.claims.outcomes import Labels, Mask, Outcome, Outcomes, common_size
+from starcert.claims.question import size_within
+from starcert.claims.rows import Whole
+from starcert.claims.unknown import beyond
+from starcert.claims.verdict import Verdict
+from starcert.objects.noise import RadiusLike
+from starcert.objects.threats import Threat, read_threat
+from starcert.system.errors import InvalidParameterError, whole_number
+
+if TYPE_CHECKING:
+    from starcert.claims.certificate import Certificate
+    from starcert.claims.certificates import Certificates
+
+Asked: TypeAlias = "Threat | str | RadiusLike | None"
+"""What a row can be asked about: a threat, a number of its units, a radius; None: the threat of `certify`."""
+
+
+class Proof(ABC):
+    """What a method has to show: it says what is known about each row under a threat."""
+
+    together = 1  # how many rows share alpha; 1: it is that of each
+    weighed = True  # whether anything is known beyond p_A: rows may be broken then
+
+    @property
+    @abstractmethod
+    def method(self) -> str:
+        """The method in a few words."""
+
+    @property
+    def alpha(self) -> float | None:
+        """The probability that anything that a row says is false; None: it is not known."""
+        return 0.0
+
+    @abstractmethod
+    def outcomes(self, of: Certificates, threat: Threat | None) -> Outcomes:
+        """What is known about each row under a threat; None: the one that was asked about."""
+
+    def alpha_of(self, row: int) -> float | None:
+        """The probability that anything that this row says is false."""
+        return self.alpha
+
+    def abstained(self, of: Certificates) -> Mask:
+        """For which rows no answer is given."""
+        return np.zeros(len(of), dtype=np.bool_)
+
+    def by_axis(self, of: Certificates, flips: int | None) -> dict[str, Outcomes]:
+        """What is known under flips on one axis alone; nothing where there are no axes."""
+        return {}
+
+    def verdict(self, one: Certificate, asked: Asked) -> Verdict:
+        """The verdict on all attacks of a threat."""
+        found = one.certificates.outcomes(None if asked is None else _threat(asked))
+        outcome = found[one.row]
+        return Verdict(outcome.state(found.threat.most) or "open", outcome.why, outcome.found)
+
+    def certified_size(self, one: Certificate) -> int | None:
+        """The largest size up to which all is certified of a row; None: it is not known."""
+        return one.certificates.outcomes()[one.row].certified
+
+    def broken_size(self, one: Certificate) -> int | None:
+        """The size of the smallest attack that is known to change the answer of a row; None: none is."""
+        return one.certificates.outcomes()[one.row].broken
+
+    def attack(self, one: Certificate) -> FoundAttack | None:
+        """The attack to show first; None if none is known, or kept."""
+        return one.certificates.outcomes()[one.row].found
+
+    def columns(self, one: Certificate) -> Mapping[str, object]:
+        """What the method adds to a row of a table."""
+        return {}
+
+    def rows(self, of: Certificates, labels: Labels | None, **about: Any) -> list[dict[str, object]]:  # noqa: ANN401
+        """One row a graph or target, for a table or a CSV file."""
+        if labels is not None or about:
+            hint = "Of other results, to_frame() has all that is known, and certified_accuracy(labels) a share."
+            raise InvalidParameterError("labels", "be left out where no votes were drawn", labels, hint)
+        names, found = of.classes or range(of.n_classes), list[dict[str, object]]()
+        for one in of:
+            place = {} if of.nodes is None else {"target": one.target, "node": of.nodes.names[one.row]}
+            sizes = {"certified_size": one.certified_size, "broken_size": one.broken_size}
+            found.append(
+                {"graph": one.object, **place, "answer": names[one.label], **sizes}
+                | {**self.columns(one), "anchored": one.anchored}
+            )
+        return found
+
+
+class SizedProof(Proof):
+    """A proof about each size of the threat that was asked about; nothing is sampled, so alpha is 0."""
+
+    threat: Threat
+
+    if TYPE_CHECKING:  # fields of some proofs, and properties of others
+
+        @property
+        def certified_sizes(self) -> Whole:
+            """For each row the largest size up to which no attack changes the answer."""
+
+        @property
+        def broken_sizes(self) -> Whole:
+            """For each row the size of the smallest attack that is known to change the answer; 0: none is."""
+
+    @abstractmethod
+    def verdict_at(self, of: Certificates, row: int, size: int) -> Verdict:
+        """The verdict on attacks of at most this size, with its reason and the attack that breaks it, if it is kept."""
+
+    @property
+    def attacks_on(self) -> Sequence[tuple[int, ...]]:
+        """For each object how many attacks of each size there are; empty: they were not counted."""
+        return ()
+
+    @property
+    def tried_on(self) -> tuple[int, ...] | None:
+        """For each object how many attacks were to be tried; None: the method tries none."""
+        return None
+
+    @override
+    def outcomes(self, of: Certificates, threat: Threat | None) -> Outcomes:
+        known = self.threat
+        asked, objects = known if threat is None else threat, tuple(of.objects.tolist())
+        if (size := common_size(known, asked)) is None:
+            blank = [Outcome(label, None, looked=0, why=f"{asked} was not asked about") for label in of.labels.tolist()]
+            return Outcomes(asked, tuple(blank), objects)
+        rows = [self._outcome(of, row, size) for row in range(len(of))]
+        if size < asked.most:
+            rows = [each._replace(why=beyond(known)) for each in rows]
+        tried = None if self.tried_on is None else tuple(self.tried_on[number] for number in objects)
+        return Outcomes(asked, tuple(rows), objects, tried=tried)
+
+    def _outcome(self, of: Certificates, row: int, size: int) -> Outcome:
+        verdict, broken = self.verdict_at(of, row, size), int(self.broken_sizes[row])
+        return Outcome(
+            answer=int(of.labels[row]),
+            certified=min(size, int(self.certified_sizes[row])),
+            broken=broken if 0 < broken <= size else None,
+            looked=size,
+            attacks=self.attacks_on[int(of.objects[row])][:size] if self.attacks_on else (),
+            found=verdict.attack,
+            why=verdict.why,
+        )
+
+    @override
+    def certified_size(self, one: Certificate) -> int | None:
+        return int(self.certified_sizes[one.row])
+
+    @override
+    def broken_size(self, one: Certificate) -> int | None:
+        return int(self.broken_sizes[one.row]) or None
+
+    @override
+    def verdict(self, one: Certificate, asked: Asked) -> Verdict:
+        return self.verdict_at(one.certificates, one.row, size_of(self.threat, asked))
+
+    @override
+    def attack(self, one: Certificate) -> FoundAttack | None:
+        return self.verdict(one, None).attack
+
+
+def size_of(known: Threat, asked: Asked) -> int:
+    """The size at which a question is part of a threat: a number of units, or the threat with fewer of them."""
+    if asked is None or isinstance(asked, int):
+        return known.most if asked is None else whole_number("size", asked, 1, known.most)
+    threat = _threat(asked)
+    if (size := size_within(known, threat)) is None:
+        hint = "Certify again with this threat: certify(…, threat=…)."
+        raise InvalidParameterError("threat", f"be {known}, or the same with fewer units", str(threat), hint)
+    return size
+
+
+def _threat(asked: Asked) -> Threat:
+    if not isinstance(asked, Threat | str):
+        raise InvalidParameterError("threat", "be a threat or its text where no votes were drawn", asked)
+    return read_threat(asked)

@@ -1,0 +1,115 @@
+"""Models of links as a method: the worst attack on a node has a closed form, so nothing is drawn and nothing is tried.
+
+`LinkVotes` and `LinkPropagation` say which nodes survive given numbers of added and deleted links. A threat is
+certified for a node as far as all that its attacks may add and delete leaves the answer alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import override
+
+from starcert.claims.certificates import Certificates
+from starcert.claims.proof import SizedProof
+from starcert.claims.rows import Rows, Whole
+from starcert.claims.verdict import Verdict
+from starcert.methods.voter_reach import Budget, Cell, budget_of
+from starcert.objects import Graph, TargetNodes
+from starcert.objects.threats import AnyFlips, Threat, read_threat
+from starcert.system.errors import InvalidParameterError
+
+Truths = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class LinkProof(SizedProof):
+    """Which changes of links each node survives, by a closed form of the worst attack."""
+
+    threat: Threat
+    how: str  # the model in a few words
+    relaxed: str  # what was certified in place of the threat, which is part of it; "": the threat itself
+    certified_sizes: Whole
+    broken_sizes: Whole
+
+    @property
+    @override
+    def method(self) -> str:
+        return f"{self.how}, alpha = 0"
+
+    @override
+    def verdict_at(self, of: Certificates, row: int, size: int) -> Verdict:
+        instead, broken = f", as part of {self.relaxed}" if self.relaxed else "", int(self.broken_sizes[row])
+        if size <= self.certified_sizes[row]:
+            return Verdict("certified", f"by the worst attack on links{instead}")
+        if 0 < broken <= size:
+            return Verdict("broken", f"the worst attack of size {broken} changes the answer")
+        return Verdict("open", f"the worst attack may change the answer{instead}")
+
+
+def certify_links(
+    answers: Whole,
+    survives: Callable[[int, int], Truths],
+    about: Rows,
+    threat: Threat | str,
+    *,
+    how: str,
+    exact: bool = True,
+) -> Certificates[LinkProof]:
+    """What a model of links withstands at each size of a threat.
+
+    Args:
+        answers: the class of each row.
+        survives: for each row, whether no attack that deletes and adds at most so many links changes it.
+        about: what rows are about.
+        threat: what the attacker can do.
+        how: the model in a few words.
+        exact: whether there is such an attack on every row that does not survive.
+    """
+    asked = read_threat(threat)
+    budget = link_budget(asked)
+    certified, kept = np.zeros(len(about), dtype=np.int64), np.ones(len(about), dtype=np.bool_)
+    for size, cells in enumerate(budget.cells, start=1):
+        for deleted, added in within_no_other(cells):
+            kept &= survives(deleted, added)
+        certified[kept] = size
+        if not kept.any():
+            break
+    is_broken = (certified < asked.most) & (exact and not budget.relaxed)
+    proof = LinkProof(asked, how, budget.relaxed, certified, np.where(is_broken, certified + 1, 0))
+    return Certificates(about, answers, asked, proof)
+
+
+def node_rows(graph: Graph, nodes: npt.ArrayLike | None, n_classes: int) -> tuple[Whole, Rows]:
+    """The indices of some nodes of a graph, by default of all, and the rows about them."""
+    found = TargetNodes.of([graph.frame], [np.arange(graph.n_nodes) if nodes is None else nodes])
+    number = len(found)
+    objects = np.zeros(number, dtype=np.int64)
+    return found.index, Rows(objects, np.arange(number), n_classes, [""] * number, nodes=found)
+
+
+def link_budget(threat: Threat) -> Budget:
+    """How many links a threat may delete and add at each size; refused where it does not come down to such numbers."""
+    budget = budget_of(threat, typed=False, apart=True)
+    if isinstance(budget.single, AnyFlips):  # a local budget is part of any flips
+        budget = budget_of(budget.single, typed=False, apart=True)._replace(relaxed=budget.relaxed)
+    if budget.single is not None:
+        hint = (
+            "Take flips:2, deletions:2, additions:2, deletions:1 + additions:1, rewire:1, swap:1, local:2,per_node=1."
+        )
+        raise InvalidParameterError(
+            "threat", "be one that comes down to numbers of added and deleted links", threat, hint
+        )
+    return budget
+
+
+def within_no_other(cells: Sequence[Cell]) -> list[Cell]:
+    """The cells that lie in no other one."""
+    return [
+        cell
+        for cell in cells
+        if not any(cell != other and cell[0] <= other[0] and cell[1] <= other[1] for other in cells)
+    ]
