@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.archive import Archive
+from starcert.archive import Archive, ExactArchive
 from starcert.claims.gains import structure_gains, worth_sentence
 from starcert.claims.unknown import NEVER
 from starcert.objects.threats import AnyFlips, Deletions
@@ -165,3 +165,16 @@ def test_compared_runs_are_not_compared_where_one_was_not_asked():
     assert row.cells(weighed=False)[4] == "–"
     (curve,) = [each for each in found.curves if (each["run"], each["axis"]) == ("one", "core")]
     assert curve["x"] == [0, 1]
+
+
+def test_a_size_that_was_not_examined_is_a_dash_beside_one_that_was():
+    graphs = [sc.Graph(4, [(0, 1)]), sc.Graph(4, [(0, 1), (1, 2), (2, 3), (0, 2), (0, 3)])]
+    base = sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 2), n_classes=2)
+    how = {"labels": [0, 1], "names": ["few", "many"]}
+    tried = sc.ExactClassifier(base).certify(graphs, threat="flips:2", progress=False)
+    votes = sc.SmoothedClassifier(base, sc.Noise(all=ONE_WAY["bonds"])).certify(
+        graphs, samples=1_000, seed=1, threat="flips:2"
+    )
+    runs = {"plain": ExactArchive.from_result(tried, **how), "one way": Archive.from_result(votes, **how)}
+    rows = {name: cells for name, *cells in compare(runs, threat="flips:2").rows}
+    assert rows == {"few": ["0", "0", "1", "0", "–"], "many": ["1", "1", "2", "abstains", "–"]}

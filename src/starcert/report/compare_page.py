@@ -234,7 +234,9 @@ class _SideBySide:
         """The graphs on which runs differ: in their answers, or in how far they are certified, column by column."""
         runs, archive, found = self.runs, self.runs[0].archive, []
         reaches = [
-            [[one.certified or 0 for one in of_run]] if self.by_size else [run.reach[axis] for axis in self.shared]
+            [[-1 if one.answer is None or one.certified is None else one.certified for one in of_run]]
+            if self.by_size
+            else [run.reach[axis] for axis in self.shared]
             for run, of_run in zip(runs, self.outcomes, strict=True)
         ]
         # Where nothing is known of a single flip, a reach of 0 is a dash, as it is after an abstention.
