@@ -392,7 +392,7 @@ LABELS = "name,label\na,ring\nb,star\n"
 
 def try_graphml(rng: Random, folder: Path) -> bool:
     """A folder with a GraphML file, an edge list and labels, one of them changed."""
-    from starcert.runs.graph_files import read_folder  # noqa: PLC0415
+    from starcert.datasets.graph_files import read_folder  # noqa: PLC0415
 
     texts = {"a.graphml": GRAPHML, "b.edges": EDGES, "labels.csv": LABELS}
     name = rng.choice(("a.graphml", "a.graphml", "a.graphml", "b.edges", "labels.csv"))
@@ -451,7 +451,7 @@ def try_tensors(rng: Random, folder: Path) -> bool:
     import torch  # noqa: PLC0415
     from torch_geometric.data import Data  # noqa: PLC0415
 
-    from starcert.runs.sources import read_tensors  # noqa: PLC0415
+    from starcert.datasets.tensor_files import read_tensors  # noqa: PLC0415
 
     ring = torch.tensor([[0, 1, 1, 2, 2, 0], [1, 0, 2, 1, 0, 2]])
     graph: dict[str, Any] = {"x": torch.ones(3, 2), "edge_index": ring, "y": torch.tensor([1]), "num_nodes": 3}
@@ -505,7 +505,7 @@ ATOMS = (
 
 def try_molecules(rng: Random, folder: Path) -> bool:
     """A list of molecules, or a table of them, changed."""
-    from starcert.runs.graph_files import read_smiles  # noqa: PLC0415
+    from starcert.datasets.graph_files import read_smiles  # noqa: PLC0415
 
     suffix, text = rng.choice(((".smi", MOLECULES), (".csv", TABLE)))
     for _ in range(rng.choice((0, 1, 1, 2))):

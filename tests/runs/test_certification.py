@@ -155,7 +155,7 @@ def test_it_is_what_the_library_gives(done):
     data = outcome.archive
     module = {}
     exec(compile(worlds.MODEL, "model.py", "exec"), module)
-    from starcert.runs.graph_files import read_folder  # noqa: PLC0415
+    from starcert.datasets.graph_files import read_folder  # noqa: PLC0415
 
     graphs = read_folder(run.parent / "graphs").graphs
     smoothed = sc.SmoothedClassifier(module["classifier"](), data.noise, module["four"])

@@ -5,9 +5,9 @@ import pytest
 
 import starcert as sc
 from starcert.datasets import Dataset
+from starcert.datasets.node_sites import with_node_sites
+from starcert.datasets.parts import part_of, with_fractions
 from starcert.runs.declaration import check_options, check_values
-from starcert.runs.node_sites import with_node_sites
-from starcert.runs.parts import part_of, with_fractions
 from starcert.runs.settings import SETTINGS
 from starcert.runs.sources import load_graphs, with_node_labels
 from starcert.system.errors import InvalidParameterError, StarcertError

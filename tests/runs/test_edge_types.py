@@ -9,9 +9,10 @@ import runs_worlds as worlds
 
 import starcert as sc
 from starcert.archive import read
+from starcert.datasets.tensor_files import read_tensors
 from starcert.runs.declaration import check_values
 from starcert.runs.settings import SETTINGS
-from starcert.runs.sources import load_graphs, read_tensors
+from starcert.runs.sources import load_graphs
 from starcert.system.errors import StarcertError, StarcertWarning
 
 ORDERS = ("single", "double", "triple", "aromatic")

@@ -1,7 +1,7 @@
 import pytest
 
+from starcert.datasets.graph_files import read_folder
 from starcert.runs.example import EXAMPLES, files_of, write_example
-from starcert.runs.graph_files import read_folder
 from starcert.runs.run_file import read_run_file
 from starcert.runs.settings import run_settings
 from starcert.system.errors import InvalidParameterError

@@ -9,9 +9,9 @@ import pytest
 import starcert as sc
 from starcert.classifiers import Classifier
 from starcert.datasets import Dataset
+from starcert.datasets.parts import part_of
 from starcert.runs.inputs import RunInputs, aligned, clean_answers
 from starcert.runs.models import as_classifier, call_model
-from starcert.runs.parts import part_of
 from starcert.runs.user_code import Reference, UserCodeError
 from starcert.system.errors import ClassifierError, InvalidParameterError, StarcertError
 

@@ -12,6 +12,10 @@ import numpy as np
 
 from starcert.classifiers.base import Classifier, named_classes
 from starcert.datasets.dataset import Dataset
+from starcert.datasets.graph_files import ASK_FOR_TYPES
+from starcert.datasets.node_sites import with_node_sites
+from starcert.datasets.parts import divided, part_if_any, part_of, with_fractions
+from starcert.datasets.tables import MAX_SHOWN
 from starcert.methods.fallback import Fallback
 from starcert.objects import CleanObject, Graph, Partition, Sites
 from starcert.objects.binding import Problem, anchor_all, bind, noise_for_sites
@@ -21,13 +25,9 @@ from starcert.objects.noise import Noise
 from starcert.objects.regions import build
 from starcert.objects.regions import needs_model as text_needs_model
 from starcert.objects.rule import Rule, stated_by_author
-from starcert.runs.graph_files import ASK_FOR_TYPES
 from starcert.runs.models import as_classifier, call_model, put_weights, refuse_model
-from starcert.runs.node_sites import with_node_sites
-from starcert.runs.parts import divided, part_if_any, part_of, with_fractions
 from starcert.runs.settings import RunSettings
 from starcert.runs.sources import load_graphs, with_node_labels
-from starcert.runs.tables import MAX_SHOWN
 from starcert.runs.threats import check_threat, digest_of_files, with_spares
 from starcert.runs.user_code import Reference, running_user_code
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean

@@ -20,10 +20,10 @@ from starcert.classifiers.functions import from_callable, from_node_function
 from starcert.classifiers.identity import identity
 from starcert.classifiers.values import ValueRange
 from starcert.datasets.dataset import Dataset
+from starcert.datasets.graph_files import ASK_FOR_TYPES
 from starcert.objects import CleanObject, Sites
 from starcert.objects.kinds import kind_of
 from starcert.objects.noise import Noise
-from starcert.runs.graph_files import ASK_FOR_TYPES
 from starcert.runs.user_code import Reference, UserCodeError, is_function, place_in, running_user_code
 from starcert.sampling.streams import WordStream
 from starcert.system.errors import ClassifierError, InvalidParameterError, StarcertError

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from msgspec import Meta
 
+from starcert.datasets.table_files import MAX_VALUES
 from starcert.objects.laws import Law, law_from_json, law_from_text
 from starcert.objects.noise import Noise
 from starcert.runs.declaration import Setting, items, renaming
@@ -20,7 +21,6 @@ from starcert.system.errors import InvalidParameterError, did_you_mean, whole_nu
 
 BLIND = "blind"  # the fallback that starcert fits itself
 TABLE = "table"  # the kind of data that is a table of categories
-MAX_VALUES = 256  # of a column of categories
 
 Part = Literal["train", "validation", "test"]
 PARTS: tuple[Part, ...] = ("train", "validation", "test")

@@ -4,7 +4,8 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
-from starcert.runs.sources import load_graphs, read_tensors
+from starcert.datasets.tensor_files import read_tensors
+from starcert.runs.sources import load_graphs
 from starcert.system.errors import StarcertError
 
 torch = pytest.importorskip("torch")

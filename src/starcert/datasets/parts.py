@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from starcert.datasets.dataset import Dataset, stratified_parts
-from starcert.runs.tables import MAX_SHOWN, part_named, read_table
+from starcert.datasets.tables import MAX_SHOWN, part_named, read_table
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 
 _FRACTIONS = (0.8, 0.1, 0.1)  # of every class for training, validation and testing

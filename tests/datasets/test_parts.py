@@ -8,7 +8,7 @@ import runs_worlds as worlds
 
 import starcert as sc
 from starcert.datasets import Dataset
-from starcert.runs.parts import divided, part_of
+from starcert.datasets.parts import divided, part_of
 from starcert.runs.sources import load_graphs
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertError

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from starcert.datasets.dataset import Dataset, numbered_names
+from starcert.datasets.tables import Columns, Row, labelled, parse_table, read_table
 from starcert.objects import Categories
 from starcert.objects.columns import natural_key
-from starcert.runs.setting_values import MAX_VALUES
-from starcert.runs.tables import Columns, Row, labelled, parse_table, read_table
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 
 Alphabets = Mapping[str, Sequence[str] | int]  # by column all values that there may be, or how many
+MAX_VALUES = 256  # of a column of categories
 ROLES = ("label", "name", "part")
 
 

@@ -5,9 +5,9 @@ import pytest
 import runs_worlds as worlds
 
 from starcert.datasets import Dataset
+from starcert.datasets.graph_files import read_edge_list, read_folder, read_graphml
+from starcert.datasets.parts import part_of
 from starcert.objects import Graph
-from starcert.runs.graph_files import read_edge_list, read_folder, read_graphml
-from starcert.runs.parts import part_of
 from starcert.runs.sources import load_graphs
 from starcert.system.errors import StarcertError, StarcertWarning
 

@@ -15,12 +15,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, ParseError
 
 from starcert.datasets.dataset import Dataset
-from starcert.objects import Graph
-from starcert.objects.columns import MAX_DIGITS, natural_key
-from starcert.objects.content import MAX_TYPES
-from starcert.objects.convert import Parts, from_networkx
-from starcert.objects.molecules import load_rdkit
-from starcert.runs.tables import (
+from starcert.datasets.tables import (
     MAX_SHOWN,
     Columns,
     Row,
@@ -30,6 +25,11 @@ from starcert.runs.tables import (
     refuse_columns,
     refuse_line,
 )
+from starcert.objects import Graph
+from starcert.objects.columns import MAX_DIGITS, natural_key
+from starcert.objects.content import MAX_TYPES
+from starcert.objects.convert import Parts, from_networkx
+from starcert.objects.molecules import load_rdkit
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 
 BOND, EDGE_LABELS = "bond", "edge_labels"  # what the type of an edge is called in molecules, and in the TU collection

@@ -2,9 +2,9 @@ import pytest
 
 import starcert as sc
 from starcert.datasets import Dataset
+from starcert.datasets.tables import number_labels
 from starcert.runs.inputs import RunInputs
 from starcert.runs.sources import load_graphs, with_node_labels
-from starcert.runs.tables import number_labels
 from starcert.runs.user_code import Reference
 from starcert.system.errors import StarcertError
 
