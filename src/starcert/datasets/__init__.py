@@ -1,7 +1,7 @@
 """Labelled graphs to train and certify on.
 
-The paper's motif data, directed graphs that only direction distinguishes, TU data sets, large graphs of labelled nodes. Files of
-graphs, molecules, tensors and tables are read here for runs, and divided into parts.
+The paper's motif data, directed graphs that only direction distinguishes, TU data sets, large graphs of labelled nodes.
+Files of graphs, molecules, tensors and tables are read here for runs, and divided into parts.
 """
 
 from starcert.datasets.dataset import Dataset
