@@ -15,9 +15,8 @@ import numpy.typing as npt
 
 from starcert.objects import CleanObject, Partition
 from starcert.objects.content import digest
+from starcert.objects.layers import Indices
 from starcert.system.errors import InvalidParameterError, StarcertError, whole_number
-
-Indices = npt.NDArray[np.int64]
 
 _MAX_SHOWN_CLASS = 1000
 

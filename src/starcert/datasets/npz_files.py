@@ -19,11 +19,10 @@ from numpy.lib import format as npy
 
 from starcert.datasets.dataset import Dataset, check_label_names
 from starcert.objects import Graph
+from starcert.objects.layers import Indices
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import read_header, read_numbers
 from starcert.system.processes import in_words
-
-Indices = npt.NDArray[np.int64]
 
 _FREE_BYTES, _FREE_FEATURES, _FREE_CLASSES = 2**26, 2**28, 1000
 """Any file may claim this many bytes of arrays, features of all nodes, and classes. More only in proportion: 16

@@ -10,13 +10,11 @@ from collections.abc import Callable
 from numbers import Real
 
 import numpy as np
-import numpy.typing as npt
 
 from starcert.datasets.dataset import Dataset, numbered_names
 from starcert.objects import Graph, Partition
+from starcert.objects.layers import Indices
 from starcert.system.errors import InvalidParameterError, whole_number
-
-Indices = npt.NDArray[np.int64]
 
 _MAX_TRIES = 10_000
 

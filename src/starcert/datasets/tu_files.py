@@ -25,12 +25,11 @@ import numpy.typing as npt
 
 from starcert.datasets.dataset import Dataset, numbered_names
 from starcert.objects import Graph
+from starcert.objects.layers import Indices
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.processes import in_words
 
 CATALOGUE = "https://chrsmrrs.github.io/datasets"
-
-Indices = npt.NDArray[np.int64]
 
 _NAME = re.compile(r"\w[\w.+-]*")
 

@@ -185,7 +185,7 @@ class Graph(Formats):
         """The graph without the node data of that name, such as classes of its nodes, which no classifier may see."""
         self._taken(name)
         kept = {key: data for key, data in self.node_data.items() if key != name}
-        return _restore(self._parts._replace(node_data=kept), self.node_sites)
+        return _restore(self.parts._replace(node_data=kept), self.node_sites)
 
     def with_anchored(self, name: str) -> Graph:
         """The graph whose node data of that name are anchored: no noisy copy shows them, but regions may rest on them.
@@ -197,7 +197,7 @@ class Graph(Formats):
             Graph(2 nodes, 1 edges, anchored data: element)
         """
         anchored = {**self.anchored_data, name: self._taken(name)}
-        return _restore(self.without(name)._parts._replace(anchored_data=anchored), self.node_sites)
+        return _restore(self.without(name).parts._replace(anchored_data=anchored), self.node_sites)
 
     def with_some_edges(self, kept: npt.NDArray[np.bool_]) -> Graph:
         """The graph with those of its edges that are kept; nodes and their data stay, but for anchored ones.
@@ -206,7 +206,7 @@ class Graph(Formats):
             >>> Graph(3, [(0, 1), (1, 2)]).with_some_edges(np.array([False, True])).edges.tolist()
             [[1, 2]]
         """
-        parts = self._parts
+        parts = self.parts
         types = parts.edge_types and [name for name, here in zip(parts.edge_types, kept, strict=True) if here]
         numbers = {name: values[kept] for name, values in self.edge_data.items()}
         fewer = parts._replace(edges=self.edges[kept], anchored_data=None, edge_types=types, edge_data=numbers)
@@ -229,10 +229,10 @@ class Graph(Formats):
                 f"alone, before the sites: graph.with_anchored({name!r})."
             )
             warnings.warn(message, StarcertWarning, stacklevel=3)
-        return _restore(graph._parts, {**self.node_sites, more.name: more})
+        return _restore(graph.parts, {**self.node_sites, more.name: more})
 
     @property
-    def _parts(self) -> Parts:
+    def parts(self) -> Parts:
         """The parts that make the graph again."""
         names = None if self.edge_types is None else self.type_names
         types = None if self.edge_types is None else [self.type_names[each - 1] for each in self.edge_types.tolist()]
@@ -244,7 +244,7 @@ class Graph(Formats):
     @override
     def _shown_parts(self) -> Parts:
         shown = {name: each.shown(each.values) for name, each in self.node_sites.items()}
-        return self._parts._replace(anchored_data=None, node_data={**self.node_data, **shown})
+        return self.parts._replace(anchored_data=None, node_data={**self.node_data, **shown})
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Graph):
@@ -270,7 +270,7 @@ class Graph(Formats):
         return graph_html(self)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restore, (self._parts, dict(self.node_sites))
+        return _restore, (self.parts, dict(self.node_sites))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

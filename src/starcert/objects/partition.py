@@ -88,7 +88,7 @@ class Partition:
             Partition(ring, tail, bridge)
         """
         given = _by_region(sets, "sets", "its nodes", {"motif": [0, 1, 2], "random": [3, 4, 5]})
-        node_sets = {region: _as_nodes(nodes, f"sets[{region}]") for region, nodes in given.items()}
+        node_sets = {region: as_nodes(nodes, f"sets[{region}]") for region, nodes in given.items()}
         example = {"bridge": (*node_sets, "motif", "random")[:2]}
         named = _by_region(between or {}, "between", "the names of two sets", example).items()
         pairs = ((region, Across(_two_sets(names, node_sets, f"between[{region}]"))) for region, names in named)
@@ -115,13 +115,12 @@ class Partition:
         if not isinstance(labels, Iterable):
             hint = "Write labels={0: 'carbon', 1: 'oxygen'} or labels=['carbon', 'oxygen']."
             raise InvalidParameterError("labels", "have a label for each node", labels, hint)
-        groups: dict[str, tuple[Hashable, list[Node]]] = {}
-        for node, label in labels.items() if isinstance(labels, Mapping) else enumerate(labels):
-            first, members = groups.setdefault(str(label), (label, []))
-            if first != label:
-                raise InvalidParameterError("labels", "differ in their str", (first, label))
-            members.append(node)
-        return divide_nodes({region: frozenset(members) for region, (_, members) in groups.items()}, between=between)
+        given = labels if isinstance(labels, Mapping) else dict(enumerate(labels))
+        texts = texts_of_labels(given.values(), "labels")
+        groups: dict[str, list[Node]] = {region: [] for region in texts}
+        for node, region in zip(given, texts, strict=True):
+            groups[region].append(node)
+        return divide_nodes({region: frozenset(members) for region, members in groups.items()}, between=between)
 
     @classmethod
     def from_pairs(
@@ -210,7 +209,7 @@ class Partition:
             Sites(first: 2, others: 4)
         """
         given = _by_region(sets, "sets", "its nodes", {"first": [0, 1], "others": [2, 3]})
-        found = {region: _as_nodes(nodes, f"sets[{region}]") for region, nodes in given.items()}
+        found = {region: as_nodes(nodes, f"sets[{region}]") for region, nodes in given.items()}
         return cls(tuple((region, OfLayer(layer, nodes)) for region, nodes in found.items()))
 
     @classmethod
@@ -254,6 +253,18 @@ class Partition:
 
     def __repr__(self) -> str:
         return f"Partition({', '.join(self.regions)}{', anchored' if self.anchored else ''})"
+
+
+def texts_of_labels(labels: Iterable[Any], parameter: str) -> list[str]:
+    """The text of each label; labels that differ in nothing else are refused."""
+    found, first = list[str](), dict[str, Any]()
+    for label in labels:
+        # A region cannot be called 6.0, and a file of numbers means the label 6 by it.
+        text = str(int(label) if isinstance(label, float) and label.is_integer() else label)
+        if first.setdefault(text, label) != label:
+            raise InvalidParameterError(parameter, "differ in their str", (first[text], label))
+        found.append(text)
+    return found
 
 
 def divide_nodes(sets: Mapping[str, Nodes], *, between: str | None = None) -> Partition:
@@ -328,7 +339,8 @@ def _two_sets(names: object, node_sets: Mapping[str, Nodes], parameter: str) -> 
     return left, right
 
 
-def _as_nodes(nodes: Iterable[Node], name: str) -> Nodes:
+def as_nodes(nodes: Iterable[Node], name: str) -> Nodes:
+    """A set of names of nodes; errors call it `name`."""
     if isinstance(nodes, str):
         raise InvalidParameterError(name, "be a set of nodes", nodes, f"For one node write [{nodes!r}].")
     try:

@@ -33,7 +33,6 @@ class RegionWords(NamedTuple):
     where: str = ""  # " in ring", or nothing where the noun says it all
     edges: bool = False  # whether they are node pairs or arcs
     covered: bool = False  # whether the regions leave no site of its layer out, in any object
-    typed: bool = False  # whether sites have more than two values
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ def _region_words(sites: Sequence[Sites]) -> Iterator[tuple[str, RegionWords]]:
             own = _own_noun(kind, region, layer)
             where = "" if own is not None or size == layer.size else f" in {region}"
             noun = kind.site_noun(each.clean, layer) if own is None else own
-            words = RegionWords(noun, where, edges, held[layer.name] == layer.size, layer.alphabet > 2)
+            words = RegionWords(noun, where, edges, held[layer.name] == layer.size)
             found.setdefault(region, set()).add(words)
     joined = {region: _joined(several) for region, several in found.items()}
     for region, words in joined.items():
@@ -99,7 +98,6 @@ def _joined(several: set[RegionWords]) -> RegionWords:
         max(words.where for words in several),
         all(words.edges for words in several),
         all(words.covered for words in several),
-        any(words.typed for words in several),
     )
 
 

@@ -91,10 +91,10 @@ def test_text_and_keywords_say_the_same():
         ("explained:model=gcn.py", r"'model' must be a torch.nn.Module. Got 'str'"),
         ("low_rank:rank=0", "'rank' must be a whole number, 1 or more"),
         ("low_rank:quantile=1.5", "'quantile' must be a number from 0 to 1"),
-        ("low_rank:quantile=0.5,threshold=0.1", "'threshold' must be left out"),
+        ("low_rank:quantile=0.5,threshold=0.1", "'threshold' cannot be combined with a quantile"),
         ("similar_features:threshold=2", "'threshold' must be a number from 0 to 1"),
         ("node_labels:labels=0//1", "'labels' must be one or more different words"),
-        ("node_labels:labels=0/1,inside=same", "'labels' must be left out"),
+        ("node_labels:labels=0/1,inside=same", "'labels' cannot be combined with 'inside'"),
     ],
 )
 def test_what_cannot_be_built_is_explained(text, problem):

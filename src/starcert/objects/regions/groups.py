@@ -15,7 +15,7 @@ import numpy.typing as npt
 from starcert.objects.content import canonical_order, digest, is_tensor
 from starcert.objects.convert import load_module
 from starcert.objects.graph import Graph
-from starcert.objects.partition import Partition, divide_nodes
+from starcert.objects.partition import Partition, as_nodes, divide_nodes, texts_of_labels
 from starcert.objects.regions.builder import (
     Names,
     RegionRule,
@@ -102,10 +102,7 @@ def _nodes(given: object, parameter: str) -> Nodes | None:
     if isinstance(given, Mapping) or not isinstance(given, Iterable):
         raise InvalidParameterError(parameter, "be nodes", given, "Write for instance 0-9, 0-4+7 or *.")
     if not isinstance(given, str):
-        try:
-            return frozenset(given)
-        except TypeError:
-            raise InvalidParameterError(parameter, "be names of nodes", given) from None
+        return as_nodes(given, parameter)
     if given.strip() == REST:
         return None
     nodes: set[Hashable] = set()
@@ -199,13 +196,8 @@ def _labels(graph: Graph, attribute: str) -> tuple[list[str], tuple[str, ...]]:
             raise InvalidParameterError(f"node_data[{attribute}]", wanted, got, hint)
         return [str(column) for column in rows.argmax(axis=1)], tuple(map(str, range(rows.shape[1])))
     values = rows.tolist() if rows is not None else list(data)  # type: ignore[call-overload]
-    # A region cannot be called 6.0, and a file of numbers means the label 6 by it.
-    found = [str(int(value) if isinstance(value, float) and value.is_integer() else value) for value in values]
-    by_text: dict[str, object] = {}
-    for text, value in zip(found, values, strict=True):
-        if by_text.setdefault(text, value) != value:
-            raise InvalidParameterError(f"node_data[{attribute}]", "differ in their str", (by_text[text], value))
-    return found, tuple(by_text)
+    found = texts_of_labels(values, f"node_data[{attribute}]")
+    return found, tuple(dict.fromkeys(found))
 
 
 @builder(

@@ -127,20 +127,13 @@ def with_spare_nodes(
     if {name: len(entries) for name, entries in given.items()} != dict.fromkeys([*wanted, *anchored], len(names)):
         requirement = f"have an entry of each spare node for {', '.join(wanted) or 'nothing: the graph has no data'}"
         raise InvalidParameterError("node_data", requirement, given)
-    types = None if graph.edge_types is None else [graph.type_names[each - 1] for each in graph.edge_types.tolist()]
-    more = Graph(
-        graph.n_nodes + len(names),
-        graph.edges,
+    longer = graph.parts._replace(
+        n_nodes=graph.n_nodes + len(names),
         nodes=(*graph.nodes, *names),
         node_data={name: _longer(data, given[name]) for name, data in wanted.items()},
         anchored_data={name: _longer(data, given[name]) for name, data in anchored.items()},
-        directed=graph.directed,
-        edge_types=types,
-        type_names=None if types is None else graph.type_names,
-        edge_data=graph.edge_data,
-        added_edge_data=graph.added_edge_data,
     )
-    return like_node_sites(more, graph)
+    return like_node_sites(Graph(**longer._asdict()), graph)
 
 
 def _longer(data: Any, entries: Sequence[Any]) -> object:  # noqa: ANN401  (an array or a sequence)
