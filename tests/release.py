@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("starcert",)
-NEEDED = ("starcert/py.typed", "starcert/benchmark/published.toml", "starcert/report/templates/report.html",
+NEEDED = ("starcert/py.typed", "starcert/benchmark/published.toml", "starcert/report/templates/page.html",
           "starcert/report/page.css", "starcert/runs/examples/function/model.py.txt")  # fmt: skip
 """What is no Python and is found at run time; each must be in the wheel, as must every other file of the packages."""
 

@@ -11,7 +11,7 @@ from starcert.archive import Archive, ExactArchive
 from starcert.claims.gains import structure_gains, worth_sentence
 from starcert.claims.unknown import NEVER
 from starcert.objects.threats import AnyFlips, Deletions
-from starcert.report.compare_page import compare
+from starcert.report.comparison import compare
 from starcert.report.radius_tables import Slices, surfaces
 from starcert.runs.sweep_levels import measure_levels, outcome_of
 from starcert.system.output import csv_lines
@@ -162,9 +162,9 @@ def test_compared_runs_are_not_compared_where_one_was_not_asked():
     assert by_flips["any 2 flips"].share is None
     assert any("one against 2 in core" in note and BEYOND in note for note in found.notes)
     (row,) = [row for run, row, _ in found.verdicts if run == "one" and row.attacks == "any 2 flips"]
-    assert row.cells(weighed=False)[4] == "–"
-    (curve,) = [each for each in found.curves if (each["run"], each["axis"]) == ("one", "core")]
-    assert curve["x"] == [0, 1]
+    assert row.cells(weighed=False)["certified by p_A"] == "–"
+    lines = [line for panel in found.panels for line in panel.lines if panel.x_title == "flips in core"]
+    assert [line.x for line in lines if line.name == "one"] == [[0, 1]]
 
 
 def test_a_size_that_was_not_examined_is_a_dash_beside_one_that_was():

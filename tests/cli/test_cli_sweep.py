@@ -25,8 +25,8 @@ def test_a_sweep_names_what_to_certify_and_that_runs(project, here):
     status, out, err = here("sweep", *words)
     assert (status, err) == (0, "")
     assert "4 noise levels on 4 graphs: the first graphs (--limit 4) of graphs" in out
-    assert "(majority class clique, 50.0%)" in out
-    assert "★" in out
+    assert "majority-class share (clique)" in out
+    assert "unbeaten" in out
     assert "must be certified on other graphs" in out
     assert f"Page: {project / 'my sweep' / 'sweep.html'}" in out
     command = next_command(out)
@@ -79,7 +79,7 @@ def test_a_divided_data_set_is_swept_on_validation_and_certified_on_test(tmp_pat
     assert command[4:6] == ["--split", "test"]
     status, out, _ = here(*command, "--samples", 100)
     assert status == 0
-    assert "6 graphs, 3 classes" in out
+    assert "6 graphs, 200 votes each." in out
     assert Path("certified/report.html").exists()
     assert (tmp_path / "sweep/sweep.html").exists()
 

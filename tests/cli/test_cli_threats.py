@@ -29,8 +29,8 @@ def test_a_listed_threat_goes_all_the_way(project, here):
     assert f"Attacks to list (at most 2 deletions): {found[-1].n_attacks:,}, " in said
     page, rows = (project / "cut" / "report.html").read_text(encoding="utf-8"), rows_of(project / "cut")
     for each in found:
-        cells = [f"{n:,}" for n in (each.n_attacks, 6, each.n_right, each.n_by_p_A, each.n_certified, each.n_broken)]
-        assert " │ ".join([*cells, str(each.n_open)]) in said
+        shares = (f"{n:,} {n / 6:.1%}" for n in (each.n_by_p_A, each.n_certified, each.n_open, each.n_broken))
+        assert " │ ".join([f"{each.n_attacks:,}", "6", str(each.n_right), *shares]) in said
         assert f'<th scope="row">{each.label}</th><td>{each.n_attacks:,}</td>' in page
         told = [row[f"threat_{each.size}"] for row in rows]
         assert told.count("by p_A") == each.n_by_p_A
@@ -50,7 +50,7 @@ def test_a_listed_threat_goes_all_the_way(project, here):
     # Evidence about a list says nothing about radii, and no column or picture says so.
     assert not {"any_flips", "any_1", "frontier_by_p_A", "broken"} & set(rows[0])
     assert "What each graph withstands" in said
-    assert "by p_A alone" not in said
+    assert "  by p_A alone" not in out
     assert 'id="verdict-plot"' not in page
     assert 'id="surface-counted"' not in page
     assert "radii are certified by p_A alone" in page
@@ -116,7 +116,7 @@ def test_runs_are_compared_under_the_threat_that_they_were_asked_about(project, 
         assert here(*FEW, "--threat", threat, "--noise", noise, "--out", name)[0] == 0
     status, out, _ = here("compare", "a", "b", "--out", "ab.html")
     assert status == 0
-    assert "Certified, broken, open under 1 deletion, " in out
+    assert "the attacks on the list: 1 deletion" in out
     assert "any 1 flip" not in out
     page = (project / "ab.html").read_text(encoding="utf-8")
     assert "the attacks on the list: 1 deletion" in page

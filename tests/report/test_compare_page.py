@@ -15,9 +15,9 @@ from starcert.claims.metrics import right
 from starcert.claims.paired import paired_difference, share_interval
 from starcert.objects.binding import bind_all
 from starcert.objects.threats import AnyFlips
-from starcert.report.compare_page import compare, write_comparison
 from starcert.report.compared_exact import ComparedExact
 from starcert.report.compared_runs import compared_runs
+from starcert.report.comparison import compare, write_comparison
 from starcert.report.findings import VerdictRow
 from starcert.system.errors import InvalidParameterError
 
@@ -39,11 +39,11 @@ def test_curves_and_differences_are_those_of_the_metrics(labels):
     runs = pair(labels)
     found = compare(runs)
     assert (found.known, found.n_graphs) == ((True, 5) if labels else (False, 6))
-    for curve in found.curves:
-        each = runs[curve["run"]]
-        on_axis = each.certificates.by_axis(max(curve["x"]))[curve["axis"]]
-        counts = [on_axis.counts_at(n, each.labels if labels else None) for n in curve["x"]]
-        assert curve["y"] == [one.share(one.n_certified) for one in counts]
+    for panel, line in ((each, line) for each in found.panels for line in each.lines):
+        each = runs[line.name]
+        on_axis = each.certificates.by_axis(max(line.x))[panel.x_title.removeprefix("flips in ")]
+        counts = [on_axis.counts_at(n, each.labels if labels else None) for n in line.x]
+        assert line.y == [one.share(one.n_certified) for one in counts]
     first, second = runs.values()
     anywhere = [each for each in found.differences if each.flips.startswith("any ")]
     assert [each.flips for each in anywhere] == ["any 1 flip", "any 2 flips"]
@@ -89,8 +89,8 @@ def test_certified_broken_and_open_of_each_run_are_those_of_the_metrics(tmp_path
         assert [row.attacks for _, row, _ in found.verdicts][::2] == ["any 1 flip", "any 2 flips", "any 3 flips"][:most]
         assert any(row.counts[3] for _, row, _ in found.verdicts)
     weighed_cells, plain_cells = (row.cells(has_evidence) for _, row, has_evidence in found.verdicts[:2])
-    assert plain_cells[5:7] == ("–", "–")
-    assert weighed_cells[6] == str(found.verdicts[0][1].counts[3])
+    assert (plain_cells["certified with evidence"], plain_cells["broken"]) == ("–", "–")
+    assert weighed_cells["broken"] == str(found.verdicts[0][1].counts[3])
     page = tmp_path / "compare.html"
     write_comparison(page, runs)
     assert "certified with evidence" in page.read_text(encoding="utf-8")
@@ -113,7 +113,7 @@ def test_rows_are_the_graphs_on_which_runs_differ():
     }
     assert {row[0]: list(row[2:]) for row in found.rows} == expected
     assert len(expected) > 0
-    assert compare({"a": first, "b": first}).rows == ()
+    assert compare({"a": first, "b": first}).rows == []
 
 
 def test_the_interval_of_a_share_is_clopper_and_pearsons():
@@ -125,7 +125,7 @@ def test_runs_with_other_axes_are_compared_without_flips():
     second = world(DELETE_ADD, random_counts(6, 2, seed=3), labels=LABELS)[0]
     found = compare({"a": first, "b": second})
     assert [each.flips for each in found.differences] == ["no flip"]
-    assert {curve["axis"] for curve in found.curves} == {*TWO.axes, *DELETE_ADD.axes}
+    assert {panel.x_title for panel in found.panels} == {f"flips in {axis}" for axis in (*TWO.axes, *DELETE_ADD.axes)}
 
 
 def test_a_run_certifies_nothing_on_an_axis_that_it_does_not_have():
@@ -170,11 +170,15 @@ def test_the_command_writes_the_page_and_says_the_differences(here, tmp_path, mo
         archives.write(tmp_path / name / "certificates.json", made)
     status, out, _ = here("compare", "a", "b", "--out", "page.html")
     assert status == 0
-    assert "Compared with a" in out
+    assert "Differences" in out
     assert "Comparison: page.html" in out
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     told = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
-    assert {curve["run"] for curve in told["curves"]} == {"a", "b"}
+    assert {line["name"] for panel in told["plots"]["compare-plot"]["panels"] for line in panel["lines"]} == {"a", "b"}
+    status, out, _ = here("compare", "a", "b", "--out", "page.html", "--json")
+    values = json.loads(out)
+    assert (status, values["runs"], {each["run"] for each in values["verdicts"]}) == (0, ["a", "b"], {"a", "b"})
+    assert [each["flips"] for each in values["differences"]][:2] == ["no flip", "any 1 flip"]
     status, _, said = here("compare", "a", "nowhere")
     assert status == 2
     assert "nowhere: no finished run is there." in said
@@ -197,7 +201,7 @@ def test_of_runs_on_other_parts_the_common_graphs_are_compared_and_that_is_said(
     )[0]
     found = write_comparison(tmp_path / "page.html", {"a": first, "b": other})
     assert found.n_graphs == 4
-    assert found.rows == ()  # the same votes, whatever the order
+    assert found.rows == []  # the same votes, whatever the order
     assert {each.by for each in found.differences} == {0}
     (notice,) = found.notices
     assert notice.head == "Compared on the 4 graphs that all runs have"
@@ -287,8 +291,8 @@ def test_other_threat_models_are_said_on_the_page_and_in_the_terminal(here, tmp_
 
 def test_the_same_threat_model_is_not_worth_a_word():
     other = sc.Noise(bonds=sc.Flip(delete=0.2, add=0.01))
-    assert compare({"a": typed(FLIPS), "b": typed(other)}).notices == ()
-    assert compare({"a": typed(TYPES), "b": typed(TYPES)}).notices == ()
+    assert compare({"a": typed(FLIPS), "b": typed(other)}).notices == []
+    assert compare({"a": typed(TYPES), "b": typed(TYPES)}).notices == []
 
 
 def test_a_run_that_is_anchored_in_some_graphs_says_in_how_many():
@@ -321,8 +325,7 @@ def test_one_graph_is_spoken_of_as_one(here, quiet, tmp_path, monkeypatch):
         (tmp_path / name).mkdir()
         archives.write(tmp_path / name / "certificates.json", world(TWO, counts, labels=[0])[0])
     _, out, _ = here("compare", "a", "b", "--out", "page.html")
-    assert "An interval that holds 0 shows no difference on this graph." in out
-    assert "1 graph is answered differently" in out
+    assert "graph on which they differ" in out
     open_page(quiet, (tmp_path / "page.html").as_uri())
     assert texts(quiet, "header p")[0].startswith("2 runs on the same graph. ")
     assert texts(quiet, ".number dt") == ["runs", "graph", "graph on which they differ"]

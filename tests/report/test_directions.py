@@ -10,9 +10,10 @@ from sweep_worlds import invented
 import starcert as sc
 from starcert.archive import ExactArchive
 from starcert.report import write_report
-from starcert.report.compare_page import write_comparison
-from starcert.report.exact_page import write_exact_page
-from starcert.runs.sweep_result import write_sweep_page
+from starcert.report.comparison import write_comparison
+from starcert.report.document import write_page
+from starcert.report.exact_report import exact_report
+from starcert.runs.sweep_report import sweep_report
 
 REGION = "שלום\u202eevil\x1b[31m\a"
 NOISE = sc.Noise({REGION: 0.1, "rest": 0.3})
@@ -53,11 +54,11 @@ def exact(path):
     problem = classifier.problem([sc.Graph(3, [(0, 1)])])
     result = classifier.certify(problem, threat="flips:1", progress=False)
     one = {"labels": [0], "names": [REGION], "class_names": [REGION, "b"], "settings": {REGION: REGION}}
-    write_exact_page(path, ExactArchive.from_result(result, **one), problem, REGION)
+    write_page(path, exact_report(ExactArchive.from_result(result, **one), problem.sites, REGION))
 
 
 def swept(path):
-    write_sweep_page(path, invented(f"{REGION}=0.1,0.2,rest=0.3", classes=(REGION, "b")))
+    write_page(path, sweep_report(invented(f"{REGION}=0.1,0.2,rest=0.3", classes=(REGION, "b"))))
 
 
 @pytest.mark.parametrize("write", [report, compared, exact, swept])

@@ -8,10 +8,14 @@ from jinja2 import UndefinedError
 from markupsafe import Markup
 from report_worlds import HOSTILE
 
-from starcert.report.document import KeyFigure, assemble, render, templates
+from starcert.report.blocks import KeyFigure, Report
+from starcert.report.document import page_of, render, templates
 from starcert.system.output import harmless
 
-EMPTY = {"numbers": [], "notices": [], "origin": []}
+
+def page(title, **parts):
+    empty = {"statement": [], "numbers": [], "notices": [], "sections": [], "origin": []}
+    return page_of(Report(title=title, **{**empty, **parts}))
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -29,9 +33,9 @@ def test_control_characters_are_shown_as_their_numbers(given):
     shown = harmless(given)
     assert not re.search("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown)
     assert templates().from_string("{{ name }}{{ name | text }}").render(name=given) == 2 * str(Markup.escape(shown))
-    page = assemble("report/templates/page.html", EMPTY, title=given, scripts=["charts.js"], data={given: [given]})
-    (data,) = re.findall(r'<script type="application/json" id="data">(.*)</script>', page)
-    assert json.loads(data) == {shown: [shown]}
+    written = page(given, data={given: [given]})
+    (data,) = re.findall(r'<script type="application/json" id="data">(.*)</script>', written)
+    assert json.loads(data) == {shown: [shown], "plots": {}}
 
 
 @pytest.mark.parametrize("given", ["a\tb", "a\nb", "👩\u200d🔬", "می\u200cخواهم", "größer ≥ 日本語"])
@@ -40,16 +44,15 @@ def test_white_space_and_scripts_stay_as_they_are(given):
 
 
 def test_the_common_frame():
-    said = {"numbers": [KeyFigure("1 > 0", "<u>", "number-x", "")], "notices": [], "origin": [{"<b>": []}]}
-    frame = "report/templates/page.html"
-    page = assemble(frame, said, title="a & b", scripts=["charts.js"], data={"x": "</script>"})
-    assert '<div class="number" id="number-x"><dt>&lt;u&gt; (<bdi></bdi>)</dt><dd>1 &gt; 0</dd></div>' in page
-    assert page.count("a &amp; b") == 2
-    assert "<h3>&lt;b&gt;</h3><p>Nothing was recorded.</p>" in page
-    assert "\nconst Charts = (() => {" in page
-    assert "#slider-box > label {" in page
-    assert '<script>"use strict";\n// Plots as SVG' in page
-    assert '{"x":"\\u003c/script\\u003e"}' in page
+    numbers = [KeyFigure("1 > 0", "<u>", "number-x", "")]
+    written = page("a & b", numbers=numbers, origin=[{"<b>": []}], data={"x": "</script>"})
+    assert '<div class="number" id="number-x"><dt>&lt;u&gt; (<bdi></bdi>)</dt><dd>1 &gt; 0</dd></div>' in written
+    assert written.count("a &amp; b") == 2
+    assert "<h3>&lt;b&gt;</h3><p>Nothing was recorded.</p>" in written
+    assert "\nconst Charts = (() => {" in written
+    assert "#slider-box > label {" in written
+    assert '<script>"use strict";\n// Elements and numbers' in written
+    assert '{"x":"\\u003c/script\\u003e","plots"' in written
 
 
 def test_a_name_that_nobody_gave_is_an_error():

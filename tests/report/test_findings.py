@@ -2,16 +2,20 @@ import pytest
 from report_worlds import ONE, PARTITIONS, TWO, world
 
 import starcert as sc
-from starcert.report.findings import fixed_pairs
-from starcert.report.report_page import page_data
+from starcert.report.certificate_report import certificate_report
+from starcert.report.findings import fixed_pairs, summary
 
 SURE, LEAN, TORN = [1000, 0], [60, 940], [510, 490]
 
 
 def found(noise, counts, **told):
     archive, sites = world(noise, counts, **told)
-    page = page_data(archive, sites)
-    return page.counts, {notice.head: notice.text for notice in page.notices}
+    notices = certificate_report(archive, sites, "").notices
+    return summary(archive), {notice.head: notice.text for notice in notices}
+
+
+def fixed(archive, sites):
+    return dict(certificate_report(archive, sites, "").origin[0]["Noise by region"]).get("in no region", "")
 
 
 def test_nothing_to_warn_of():
@@ -58,7 +62,7 @@ def test_axes_with_nothing_to_flip_are_told_with_their_graphs():
     archive, sites = world(TWO, [SURE, LEAN, LEAN, LEAN], labels=[0, 1, 1, 1], partition=hollow)
     empty = sum(sizes[0] == 0 for sizes in archive.capacities)
     assert 0 < empty < 4
-    (notice,) = page_data(archive, sites).notices
+    (notice,) = certificate_report(archive, sites, "").notices
     assert notice.head == "Some graphs have nothing to flip in core"
     assert f"core has none in {empty} of 4 graphs." in notice.text
     assert "rest" not in notice.text
@@ -68,8 +72,8 @@ def test_fixed_pairs_are_counted_in_words():
     assert fixed_pairs([0, 0]) == ""
     assert fixed_pairs([1]) == "Fixed: 1 node pair in 1 of 1 graph lies in no region; nothing is certified there."
     archive, sites = world(TWO, [SURE, LEAN])
-    assert "72 node pairs in 2 of 2 graphs" in page_data(archive, sites).fixed
-    assert page_data(*world(ONE, [SURE, LEAN])).fixed == ""
+    assert "72 node pairs in 2 of 2 graphs" in fixed(archive, sites)
+    assert fixed(*world(ONE, [SURE, LEAN])) == ""
 
 
 def test_too_few_samples_for_anything():

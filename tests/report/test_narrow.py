@@ -8,7 +8,7 @@ from starcert.archive import Archive
 from starcert.claims.metrics import radii_of_flips
 from starcert.objects.molecules import ORDERS
 from starcert.report import write_report
-from starcert.report.report_page import SHOWN_VERDICTS
+from starcert.report.certificate_report import SHOWN_VERDICTS
 
 RING = [(i, (i + 1) % 6) for i in range(6)]
 EDGES = sc.Edges(delete=0.03, add=0.02, change=0.03)

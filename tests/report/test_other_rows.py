@@ -8,7 +8,7 @@ from target_worlds import named_star, nodes
 import starcert as sc
 from starcert.archive import Archive
 from starcert.report import write_report
-from starcert.report.report_page import page_data
+from starcert.report.page_data import page_data
 from starcert.system.errors import InvalidParameterError
 from validity.test_layers import BOARDS, columns
 

@@ -11,7 +11,7 @@ from report_worlds import FOUR, HOSTILE, ONE, TWO, ragged, random_counts, world
 import starcert as sc
 from starcert import archive as archives
 from starcert.report import write_report
-from starcert.report.report_page import page_data
+from starcert.report.page_data import page_data
 from starcert.system.errors import InvalidParameterError, StarcertError
 
 
@@ -80,8 +80,9 @@ def test_the_page_loads_nothing_and_runs_its_own_scripts_only(tmp_path):
     assert "'unsafe-inline'" not in policy.partition("script-src")[2].partition(";")[0]
     package = files("starcert.report")
     own_files = [each for each in package.iterdir() if each.name.endswith((".js", ".css"))]
-    templates = [each for each in (package / "templates").iterdir() if each.name.endswith(".html")]
-    assert {"page.css", "page.html", "report.html"} <= {each.name for each in own_files + templates}
+    folders = (package / "templates", package / "templates" / "blocks")
+    templates = [each for folder in folders for each in folder.iterdir() if each.name.endswith(".html")]
+    assert {"page.css", "page.html", "table.html", "objects.html"} <= {each.name for each in own_files + templates}
     for each in own_files + templates:
         own = each.read_text(encoding="utf-8")
         assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\(|fetch\(|XMLHttp|url\(", own)

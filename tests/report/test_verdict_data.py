@@ -14,7 +14,7 @@ from starcert.objects.words import AttackWords, Words
 from starcert.report import write_report
 from starcert.report.drawings import verdict_data
 from starcert.report.findings import verdict_rows
-from starcert.report.report_page import page_data
+from starcert.report.page_data import page_data
 
 TONES = ("certified by p_A", "certified by evidence", "open", "broken")
 

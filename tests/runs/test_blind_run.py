@@ -13,9 +13,9 @@ import starcert as sc
 from starcert.archive import BLIND, Archive, BlindRow
 from starcert.baselines import blind_model
 from starcert.claims.gains import structure_gains
-from starcert.cli.exact_views import exact_object, exact_view
-from starcert.cli.run_views import certified_object, certified_view, sweep_view
-from starcert.report.compare_page import write_comparison
+from starcert.report.blocks import values_of
+from starcert.report.comparison import compare, write_comparison
+from starcert.report.terminal import as_terminal
 from starcert.report.worth import Worth
 from starcert.runs import blind_run
 from starcert.runs.certification import certify_run
@@ -24,6 +24,7 @@ from starcert.runs.grid import parse_grid, sweep_settings
 from starcert.runs.inputs import read_inputs, try_model
 from starcert.runs.run_file import RunFile
 from starcert.runs.settings import SETTINGS, run_settings
+from starcert.runs.sweep_report import sweep_report
 from starcert.runs.sweep_run import run_sweep
 from starcert.system.errors import StarcertError
 
@@ -115,13 +116,13 @@ def test_a_run_with_a_training_part_has_a_blind_row(values):
     assert (row.learned_from, row.cross_validated, row.answers) == (48, 1, found.archive.labels)
     with open(found.folder / "results.csv", newline="", encoding="utf-8") as file:
         assert [int(line["blind_class"]) for line in csv.DictReader(file)] == list(row.answers)
-    text = shown(certified_view(found))
-    assert "accuracy, blind model" in text
+    text = shown(as_terminal(found.found))
+    assert "right without looking at what may be attacked" in text
     assert "A model that sees nothing an attack can change is right on 100.0%: against any 1 flip these" in text
     report = found.report.read_text(encoding="utf-8")
     assert "Worth no more than a blind model" in report
     assert '"answers"' not in report.partition('id="origin"')[2].partition("</section>")[0]
-    kept = json.loads(json.dumps(certified_object(found)))
+    kept = json.loads(json.dumps(values_of(found.found)))
     assert kept["blind"]["accuracy"] == 1
     gains = {each["attacks"]: each for each in kept["structure_gain"]}
     assert list(gains)[:2] == ["no attack", "any 1 flip"]
@@ -142,9 +143,9 @@ def test_a_run_with_a_training_part_has_a_blind_row(values):
 def test_where_nothing_can_be_learned_from_it_says_why(values, changes, why):
     found = certified(values, **changes)
     assert why in BlindRow.of(found.archive).missing
-    assert f"No blind model to compare with. {why}" in shown(certified_view(found))
+    assert f"blind model: {why}" in shown(as_terminal(found.found))
     assert why in found.report.read_text(encoding="utf-8")
-    assert certified_object(found)["blind"]["missing"].startswith(why)
+    assert values_of(found.found)["blind"]["missing"].startswith(why)
     assert "blind_class" not in (found.folder / "results.csv").read_text(encoding="utf-8")
 
 
@@ -156,9 +157,9 @@ def test_a_run_that_tries_every_attack_shows_it_too(values, tmp_path):
     assert list(lines[0])[:5] == ["graph", "name", "true", "blind_class", "answer"]
     assert [line["blind_class"] for line in lines] == [archive.class_names[each] for each in row.answers]
     right = np.array(archive.labels) == archive.result.labels
-    assert "accuracy, blind model" in shown(exact_view(found))
+    assert "right without looking at what may be attacked" in shown(as_terminal(found.found))
     assert "Worth no more than a blind model" in found.report.read_text(encoding="utf-8")
-    kept = json.loads(json.dumps(exact_object(found)))
+    kept = json.loads(json.dumps(values_of(found.found)))
     assert (kept["blind"]["accuracy"], kept["accuracy"]) == (1, right.mean())
     assert [each["blind_class"] for each in kept["graphs"]] == [line["blind_class"] for line in lines]
     gains = {each["attacks"]: each for each in kept["structure_gain"]}
@@ -166,7 +167,7 @@ def test_a_run_that_tries_every_attack_shows_it_too(values, tmp_path):
     for size, gain in enumerate(gains.values()):
         safe = right & (archive.result.certified_sizes >= size)
         assert (gain["n_graphs"], gain["gain"]) == (6, pytest.approx(safe.mean() - 1))
-    compared = write_comparison(tmp_path / "compare.html", dict.fromkeys("ab", archive))
+    compared = compare(dict.fromkeys("ab", archive))
     same = [vars(each) | {"attacks": ""} for run, each in compared.gains if run == "a"]
     assert same == [gain | {"attacks": "", "why": ""} for gain in gains.values()]
 
@@ -195,7 +196,8 @@ def test_nodes_learn_from_the_mask_that_trains(values):
 
 def test_comparisons_and_sweeps_show_it_too(values, tmp_path):
     runs = {name: certified(values, split="test", out=name, seed=seed).archive for seed, name in enumerate("ab")}
-    compared = write_comparison(tmp_path / "compare.html", runs)
+    compared = compare(runs)
+    write_comparison(tmp_path / "compare.html", runs)
     assert [(run, each.attacks, each.blind) for run, each in compared.gains[:2]] == [
         ("a", "no flip", 1),
         ("b", "no flip", 1),
@@ -204,7 +206,9 @@ def test_comparisons_and_sweeps_show_it_too(values, tmp_path):
     assert "Beside a blind model" in (tmp_path / "compare.html").read_text(encoding="utf-8")
     file = RunFile(values=values(split="validation"))
     found = run_sweep(sweep_settings(file, {"out": tmp_path / "sweep"}, parse_grid(["pairs=0.05,0.1"])))
-    assert "A blind model is right on 100.0%: logistic regression on counts of label." in shown(sweep_view(found))
+    assert "A blind model is right on 100.0%: logistic regression on counts of label." in shown(
+        as_terminal(sweep_report(found))
+    )
     with open(found.folder / "sweep.csv", newline="", encoding="utf-8") as table:
         lines = list(csv.DictReader(table))
     assert [float(line["blind_accuracy"]) for line in lines] == [1, 1]

@@ -9,8 +9,10 @@ from sweep_worlds import invented
 
 import starcert as sc
 from starcert.claims.paired import paired_difference, share_interval
+from starcert.report.document import write_page
 from starcert.runs.sweep_levels import marks_of, outcome_of, standings
-from starcert.runs.sweep_result import advice, tie_sentence, write_sweep_page
+from starcert.runs.sweep_report import sweep_report
+from starcert.runs.sweep_result import advice, tie_sentence
 from starcert.runs.sweep_table import sweep_rows
 from starcert.system.errors import StarcertError
 
@@ -119,7 +121,7 @@ def test_a_clear_winner_is_said_to_be_one():
 def test_the_page_says_best_and_tie_and_is_named_by_the_data(quiet, tmp_path):
     rng = np.random.default_rng(4)
     sweep = under_threat(rng.random((6, 60)) < np.array([0.9, 0.88, 0.2, 0.3, 0.2, 0.1])[:, None])
-    write_sweep_page(tmp_path / "sweep.html", sweep)
+    write_page(tmp_path / "sweep.html", sweep_report(sweep))
     open_page(quiet, (tmp_path / "sweep.html").as_uri())
     assert texts(quiet, "h1") == ["Choosing the noise: MUTAG"]
     assert texts(quiet, "#tie") == [tie_sentence(sweep)]

@@ -12,7 +12,9 @@ from browsing import open_page, set_value, texts
 from report_worlds import HOSTILE
 from sweep_worlds import invented
 
-from starcert.runs.sweep_result import OTHER, next_command, notices, write_sweep_page
+from starcert.report.document import write_page
+from starcert.runs.sweep_report import sweep_report
+from starcert.runs.sweep_result import OTHER, next_command, notices
 
 TWO = "motif=0.02,0.05,0.1,random=0.2,0.45"
 
@@ -22,7 +24,7 @@ def shown(quiet, tmp_path):
     """Writes the page of a sweep and opens it."""
 
     def show(sweep):
-        write_sweep_page(tmp_path / "sweep.html", sweep)
+        write_page(tmp_path / "sweep.html", sweep_report(sweep))
         open_page(quiet, (tmp_path / "sweep.html").as_uri())
         return quiet
 
@@ -153,7 +155,7 @@ class Page(HTMLParser):
 
 
 def test_the_page_loads_nothing_and_runs_its_own_scripts_only(tmp_path):
-    write_sweep_page(tmp_path / "sweep.html", invented(TWO, classes=HOSTILE[:2]))
+    write_page(tmp_path / "sweep.html", sweep_report(invented(TWO, classes=HOSTILE[:2])))
     page = Page((tmp_path / "sweep.html").read_text(encoding="utf-8"))
     assert len(page.scripts) == 3
     assert not set("<>&") & set(page.scripts[0])

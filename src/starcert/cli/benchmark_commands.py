@@ -10,11 +10,12 @@ from typing import Annotated
 import typer
 
 from starcert.benchmark.settings import SETTINGS, Benchmark
-from starcert.cli.command_line import app, show, table
+from starcert.cli.command_line import app, show
 from starcert.cli.setting_options import Given, with_settings
 from starcert.system.errors import needing
 from starcert.system.output import note
 from starcert.system.processes import available_cores
+from starcert.system.tables import table
 
 MAX_ROWS = 40  # of a table in the terminal
 FileArgument = Annotated[

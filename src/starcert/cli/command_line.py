@@ -14,7 +14,7 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
@@ -32,13 +32,9 @@ from starcert.system.processes import available_bytes, in_words
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.table import Table
 
 RESUMABLE = {"certify", "sweep", "reproduce", "benchmark"}
 """Commands that keep every vote as it is counted, and continue where they stopped."""
-
-MAX_ROWS = 20  # the most rows of a table that are printed
-
 
 COMMANDS = {
     "benchmark": ("benchmark_commands", "Compare methods on the same folds, beside a model that sees no edge."),
@@ -235,39 +231,6 @@ _VERSION = typer.Option("--version", help="Print the version.", callback=_show_v
 @app.callback()
 def _root(_version: Annotated[bool, _VERSION] = False, _debug: DebugOption = False) -> None:
     pass
-
-
-def table(
-    title: str,
-    heads: Sequence[str],
-    rows: Iterable[Sequence[object]],
-    *,
-    left: Iterable[str] = (),
-    most: int = MAX_ROWS,
-    more: str = "--json has all",
-) -> Table:
-    """A table of at most `most` rows; its caption says where there are `more`.
-
-    Columns in `left` are aligned on the left, numbers on the right. Nothing in a cell is read as markup.
-    """
-    from rich.table import Table  # noqa: PLC0415  (slow to import)
-    from rich.text import Text  # noqa: PLC0415
-
-    found, texts, cells = Table(title=title, title_justify="left"), set(left), list(rows)
-    for head in heads:
-        found.add_column(Text(head), justify="left" if head in texts else "right", overflow="fold")
-    for row in cells[:most]:
-        found.add_row(*(Text(str(cell)) for cell in row))
-    if len(cells) > most:
-        found.caption = f"… and {len(cells) - most:,} more ({more})"
-    return found
-
-
-def facts(title: str, rows: Iterable[tuple[str, object]]) -> Table:
-    """Names and values beside each other, without a head."""
-    found = table(title, ("", " "), rows, left=("", " "), most=1_000)
-    found.show_header = False
-    return found
 
 
 def report(as_json: bool, values: Callable[[], object], view: Callable[[], Iterable[RenderableType]]) -> None:

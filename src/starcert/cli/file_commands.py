@@ -13,14 +13,16 @@ import typer
 
 from starcert.archive import Archive, ExactArchive, IntervalArchive, Mismatch, Verification, read
 from starcert.archive import verify as verify_file
-from starcert.cli.command_line import JsonOption, app, facts, report, show, table
-from starcert.report.compare_page import Comparison, write_comparison
-from starcert.report.findings import verdict_heads
-from starcert.report.worth import GAIN_HEADS, gain_cells
+from starcert.cli.command_line import JsonOption, app, report, show
+from starcert.report.blocks import values_of
+from starcert.report.comparison import comparison_report, write_comparison
+from starcert.report.findings import anchored_notice
+from starcert.report.terminal import as_terminal
 from starcert.runs.exact_run import recount_run
 from starcert.runs.run_file import CERTIFICATES, read_run_file
 from starcert.system.errors import ArchiveError, StarcertError
-from starcert.system.output import at_most, plural
+from starcert.system.output import at_most
+from starcert.system.tables import facts, table
 from starcert.voting.store import VoteStore
 
 if TYPE_CHECKING:
@@ -129,7 +131,7 @@ def _verification_view(found: Verification) -> list[RenderableType]:
         str(found),
         *noise,
         found.taken_as_stated,
-        *anchored_notes(archive.anchored),
+        *(f"{each.head}. {each.text}" for each in anchored_notice(archive.anchored, archive.word)),
     ]
 
 
@@ -138,12 +140,6 @@ def _mismatches(word: str, found: Sequence[Mismatch]) -> list[RenderableType]:
     heads = (word, "name", "claim", "claimed", "proved")
     rows = [(one.graph, one.name, one.field, _short(one.claimed), _short(one.proved)) for one in found]
     return [table("Claims that cannot be proved", heads, rows, left=heads[1:]), ""] if rows else []
-
-
-def anchored_notes(reasons: Sequence[str]) -> list[str]:
-    """A sentence for each reason why regions are anchored."""
-    different = sorted({reason for reason in reasons if reason})
-    return [f"Anchored: {reason} The certificates are about regions frozen at each graph." for reason in different]
 
 
 def _short(value: object, most: int = 4) -> str:
@@ -158,6 +154,7 @@ def compare(
     runs: Annotated[list[Path], typer.Argument(help="Folders of finished runs, or their certificates.json.")],
     out: Annotated[Path, typer.Option(help="The page to write; another one that is there is kept.")] = _COMPARISON,
     threat: Annotated[str | None, typer.Option(help=_THREAT, metavar="NAME:NUMBER", show_default=_AS_REQUESTED)] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Compare two or more runs on the same graphs: what is certified, broken and open, curves, differences.
 
@@ -175,8 +172,11 @@ def compare(
             raise StarcertError(f"{name}: no finished run is there. Name the folder that starcert certify has written.")
     read = {name: _read(file) for name, file in files.items()}
     out = out if out.suffix else out.with_suffix(".html")
-    found = write_comparison(out, read, threat=threat)
-    show(*_comparison_view(found), f"Comparison: {out}")
+    shown = comparison_report(write_comparison(out, read, threat=threat))
+    if as_json:
+        print(json.dumps({"page": str(out), **values_of(shown)}))
+    else:
+        show(*as_terminal(shown), f"Comparison: {out}")
 
 
 def _read(file: Path) -> Archive | ExactArchive:
@@ -189,48 +189,6 @@ def _read(file: Path) -> Archive | ExactArchive:
     if verify_file(file).refuted:
         raise ArchiveError(str(file), f"does not fit together. starcert verify {file} says where.")
     return archive
-
-
-def _comparison_view(found: Comparison) -> list[RenderableType]:
-    right = "right" if found.known else "answered"
-    attacks, _, *heads = verdict_heads(f"{found.one}s", right, listed=not found.threat.by_radius)
-    columns = ("run", attacks, "share", "difference", "95% interval")
-    cells = [(run, *row.cells(weighed)) for run, row, weighed in found.verdicts]
-    known, verdicts = known_columns((*columns[:2], *heads), [(run, what, *rest) for run, what, _, *rest in cells])
-    differences = [each.cells for each in found.differences]
-    gained, gains = ("run", *GAIN_HEADS), [(run, *gain_cells(each)) for run, each in found.gains]
-    n_listed = max((row.n_attacks or 0 for _, row, _ in found.verdicts), default=0)
-    under = f"{found.threat.label}, {n_listed:,} attacks" if n_listed else "flips wherever they are"
-    more, n = "the page has all", len(found.rows)
-    are, these = "is" if n == 1 else "are", "this" if found.n_graphs == 1 else "these"
-    return [
-        *(f"{notice.head}. {notice.text}" for notice in found.notices),
-        table(f"Certified, broken, open under {under}", known, verdicts, left=columns[:2], more=more),
-        table(f"Compared with {found.names[0]}", columns, differences, left=columns[:2], more=more),
-        *(
-            [
-                table(
-                    "Right and certified, beside what a blind model has right",
-                    gained,
-                    gains,
-                    left=gained[:2],
-                    more=more,
-                )
-            ]
-            if gains
-            else []
-        ),
-        *found.notes,
-        f"An interval that holds 0 shows no difference on {these} {plural(found.n_graphs, found.one)}.",
-        f"{n:,} {plural(n, found.one)} {are} answered differently or certified against other numbers of flips.",
-    ]
-
-
-def known_columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """A table without the columns of which nothing is known in any row."""
-    columns = [each for each in zip(heads, *rows, strict=True) if set(each[1:]) != {"–"}]
-    first, *others = zip(*columns, strict=True)
-    return first, others
 
 
 @app.command()

@@ -13,15 +13,16 @@ from starcert import __version__
 from starcert.claims.certificate import Certificate
 from starcert.claims.certificates import Certificates, certify
 from starcert.claims.slack import slacks_of
-from starcert.cli.command_line import MAX_ROWS, JsonOption, app, report, table
-from starcert.cli.file_commands import anchored_notes
+from starcert.cli.command_line import JsonOption, app, report
 from starcert.math.confidence import Bounds, History, Votes, check_alpha, clopper_pearson
 from starcert.objects.noise import Noise
 from starcert.objects.words import AttackWords
+from starcert.report.findings import anchored_notice
 from starcert.runs.setting_values import parse_counts, parse_noise, parse_radius
 from starcert.runs.settings import SETTINGS
 from starcert.system.errors import InvalidParameterError, StarcertError, StarcertWarning, StoreError
 from starcert.system.output import at_least, fails_at_most
+from starcert.system.tables import MAX_ROWS, table
 from starcert.voting.store import VoteStore
 
 if TYPE_CHECKING:
@@ -229,7 +230,9 @@ def _certificates_view(certificates: Certificates, missing: list[int]) -> list[R
         rows.append((name, one.label, at_least(one.p_lower, decimals=6), radii))
     heads = ("graph", "class", "p_lower", "maximal radii")
     title = f"Maximal certified radii ({', '.join(certificates.noise.axes)}){_proved(certificates.noise)}"
-    notes = _incomplete(certificates[:MAX_ROWS]) + anchored_notes(certificates.anchored)
+    notes = _incomplete(certificates[:MAX_ROWS]) + [
+        f"{each.head}. {each.text}" for each in anchored_notice(certificates.anchored, "graph")
+    ]
     if missing:
         notes.append(f"No votes yet: {len(missing)} graphs, the first of them number {missing[0]}.")
     if certificates.bounds.alpha is not None:

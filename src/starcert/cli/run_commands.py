@@ -5,35 +5,29 @@ The options of `train`, `certify` and `sweep` are the settings of a run.
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from starcert.archive import Archive, ExactArchive, IntervalArchive
 from starcert.cli.command_line import JsonOption, app, report, show
-from starcert.cli.exact_views import exact_object, exact_view
-from starcert.cli.run_views import (
-    certified_object,
-    certified_view,
-    study_view,
-    sweep_object,
-    sweep_view,
-    trained_object,
-    trained_view,
-)
+from starcert.cli.run_views import study_view, trained_object, trained_view
 from starcert.cli.setting_options import Given, with_settings
-from starcert.cli.value_views import value_object, value_view
 from starcert.objects.threats import Threat, injected_nodes
+from starcert.report.blocks import Report, values_of
+from starcert.report.terminal import as_terminal
 from starcert.runs.certification import certify_run, forecast
 from starcert.runs.example import KINDS, write_example
 from starcert.runs.grid import parse_grid, sweep_settings
 from starcert.runs.run_file import RunFile, read_run_file
 from starcert.runs.settings import SETTINGS, SWEEP_SETTINGS, RunSettings, run_settings
+from starcert.runs.sweep_report import sweep_report
+from starcert.runs.sweep_result import PAGE
 from starcert.runs.sweep_run import run_sweep
 from starcert.runs.train_settings import TRAIN_SETTINGS
 from starcert.runs.training_run import train_run, training_settings
@@ -43,7 +37,7 @@ from starcert.system.output import is_quiet, note
 from starcert.system.processes import available_cores
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    pass
 
 RunArgument = Annotated[
     Path | None, typer.Argument(help="A file of settings; options override it.", metavar="RUN.TOML")
@@ -60,14 +54,6 @@ GridOption = Annotated[
     ),
 ]
 AgainOption = Annotated[bool, typer.Option("--again", help="Train in any case, and replace weights that are there.")]
-
-
-_VIEWS: dict[type, tuple[Callable[[Any], object], Callable[[Any], list[RenderableType]]]] = {
-    Archive: (certified_object, certified_view),
-    ExactArchive: (exact_object, exact_view),
-    IntervalArchive: (value_object, value_view),
-}
-"""How what a run keeps is shown, for programs and for people."""
 
 
 @app.command()
@@ -95,8 +81,16 @@ def certify(run: Path | None, dry_run: bool, as_json: bool, given: Given) -> Non
         note("the run file says how to train, but not where the weights are: the model votes as its function makes it.")
     expected = _still_expected(file.expected, options)
     outcome = certify_run(settings, expected=expected, note=note, before=None if as_json or is_quiet() else show)
-    values, view = _VIEWS[type(outcome.archive)]
-    report(as_json, partial(values, outcome), partial(view, outcome))
+    _show(outcome.found, {"folder": outcome.folder, "report": outcome.report}, as_json)
+
+
+def _show(found: Report, places: Mapping[str, Path], as_json: bool) -> None:
+    """Prints a report for programs or for people, and where its page is."""
+    if as_json:
+        print(json.dumps({**{name: str(place) for name, place in places.items()}, **values_of(found)}))
+        return
+    *_, (name, page) = places.items()
+    show(*as_terminal(found), f"{name.capitalize()}: {page}")
 
 
 @app.command()
@@ -127,7 +121,7 @@ def sweep(run: Path | None, grid: list[str] | None, as_json: bool, given: Given)
     settings = sweep_settings(file, options, levels)
     expected = {} if "model" in options else file.expected
     found = run_sweep(settings, expected=expected, note=note, before=None if as_json or is_quiet() else show)
-    report(as_json, partial(sweep_object, found), partial(sweep_view, found))
+    _show(sweep_report(found), {"folder": found.folder, "page": found.folder / PAGE}, as_json)
 
 
 @app.command()

@@ -10,12 +10,13 @@ from typing import Annotated, Any
 import typer
 
 from starcert import archive as archives
-from starcert.cli.command_line import JsonOption, app, facts, show, table
+from starcert.cli.command_line import JsonOption, app, show
 from starcert.runs.certification import certify_run
 from starcert.runs.run_file import CERTIFICATES, REPORT, RUN, read_run_file
 from starcert.runs.settings import run_settings
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 from starcert.system.output import note
+from starcert.system.tables import facts, table
 
 _RESULTS = "The folder of a finished run, or its certificates.json."
 _NAME = "A graph, node or row of it, by its name or number: all that is known about it."

@@ -22,29 +22,34 @@ const Charts = (() => {
 
   // Lines that may be equal: each narrower than the one before and over it, so that none hides another.
   const COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#333333"];
-  const MAX_LINES = 4; // axes in one plot; more have a small plot each
   const nested = (k, n) => ({ shape: "steps", width: 2.5 + 2.5 * (n - 1 - k), color: COLOURS[k % COLOURS.length] });
 
-  // Several plots of shares side by side: for each the title of its x axis, and its lines.
-  function panels(div, all, yTitle, small) {
-    div.className = small ? "panels small" : "panels";
-    const plots = all.map(() => Text.element("div", { class: "plot" }));
-    div.replaceChildren(...(small ? [legend(all)] : []), ...plots);
-    all.forEach(([title, traces], k) => {
-      const shown = layout(title, small ? "" : yTitle, { ground: "#fff" });
-      Object.assign(shown.yaxis, SHARE_AXIS);
-      const ticks = traces.map(({ x }) => x).reduce((a, b) => (b[b.length - 1] > a[a.length - 1] ? b : a));
-      const half = (ticks.length > 1 ? ticks[1] - ticks[0] : 1) / 2;
-      shown.xaxis.range = [-half, ticks[ticks.length - 1] + half]; // the last count has its step, too
-      if (ticks.length <= 12) shown.xaxis.tickvals = ticks;
-      SvgPlot.draw(plots[k], traces.map((trace, t) => ({ type: "scatter", mode: "lines", showlegend: !small, line: nested(t, traces.length), ...trace })), shown);
+  // How the lines of a plot look: steps lie within one another, lines differ in their dashes, a mark is thin.
+  const LOOKS = [{ color: BLUE, width: 2.5 }, { color: WARN, width: 2.5, dash: "dash" }, { color: "#009E73", width: 2.5, dash: "dot" }];
+  const looks = { step: nested, line: (k) => LOOKS[k % LOOKS.length], mark: () => ({ color: INK, width: 1.5 }) };
+
+  // Plots with lines, side by side: a block of the report.
+  function curves(div, { panels, many }) {
+    const shown = panels.filter(({ lines }) => lines.length);
+    div.className = many ? "panels small" : "panels";
+    const plots = shown.map(() => Text.element("div", { class: "plot" }));
+    div.replaceChildren(...(many ? [legend(shown)] : []), ...plots);
+    shown.forEach((panel, k) => {
+      const frame = layout(panel.x_title, many ? "" : panel.y_title, { ground: "#fff" });
+      const ticks = panel.lines.map(({ x }) => x).reduce((a, b) => (b[b.length - 1] > a[a.length - 1] ? b : a));
+      const half = panel.lines[0].look === "step" ? (ticks.length > 1 ? ticks[1] - ticks[0] : 1) / 2 : 0.01 * ticks.length;
+      Object.assign(frame.yaxis, panel.shares ? SHARE_AXIS : { grid: true, tozero: true });
+      frame.xaxis.range = [ticks[0] - half, ticks[ticks.length - 1] + half]; // the last count has its step, too
+      if (ticks.length <= 12) frame.xaxis.tickvals = ticks;
+      const traces = panel.lines.map(({ name, x, y, hover, look }, t) => lineTrace({ x, y }, name, looks[look](t, panel.lines.length), { showlegend: !many, ...(hover.length && { hovertext: hover }) }));
+      SvgPlot.draw(plots[k], traces, frame);
     });
   }
 
   // One legend for small plots, which have the same lines.
   function legend(all) {
-    const traces = all.map(([, each]) => each).reduce((a, b) => (b.length > a.length ? b : a), []);
-    return Text.element("ul", { class: "legend" }, ...traces.map(({ name }, k) => {
+    const lines = all.map((each) => each.lines).reduce((a, b) => (b.length > a.length ? b : a), []);
+    return Text.element("ul", { class: "legend" }, ...lines.map(({ name }, k) => {
       const tone = Text.element("i", { class: "tone" });
       tone.style.background = COLOURS[k % COLOURS.length];
       return Text.element("li", {}, tone, Text.name(name));
@@ -53,5 +58,8 @@ const Charts = (() => {
 
   const lineTrace = (border, name, line, more = {}) => ({ type: "scatter", mode: "lines", name, ...border, line, ...more });
 
-  return { WARN, INK, BLUE, SHARES, SLACKS, SHARE_AXIS, TONES, COLOURS, MAX_LINES, layout, scale, lineTrace, panels };
+  for (const [name, block] of Object.entries(JSON.parse(document.getElementById("data").textContent).plots)) curves(document.getElementById(name), block);
+  window.addEventListener("load", () => { document.documentElement.dataset.ready = "yes"; });
+
+  return { WARN, INK, BLUE, SHARES, SLACKS, SHARE_AXIS, TONES, COLOURS, layout, scale, lineTrace };
 })();

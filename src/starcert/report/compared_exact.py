@@ -11,8 +11,8 @@ from starcert.archive import BlindRow, ExactArchive
 from starcert.claims.outcomes import Outcomes
 from starcert.claims.question import size_within
 from starcert.objects.threats import Threat
+from starcert.report.blocks import Notice
 from starcert.report.compared_runs import ComparedRun, Mask
-from starcert.report.document import Notice
 
 
 class ComparedExact(ComparedRun):

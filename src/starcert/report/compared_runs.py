@@ -16,7 +16,7 @@ from starcert.claims.outcomes import Outcomes
 from starcert.claims.unknown import unknown_at
 from starcert.math.copies import Level
 from starcert.objects.threats import Threat
-from starcert.report.document import Notice
+from starcert.report.blocks import Notice
 from starcert.report.findings import stated
 from starcert.system.errors import InvalidParameterError
 

@@ -1,4 +1,4 @@
-"""A document: a template filled with text, data and scripts, one HTML file that loads nothing and runs its own scripts.
+"""A report as a page: blocks in templates, data and scripts, one HTML file that loads nothing and runs its own scripts.
 
 Everything that comes from data is escaped: by the templates (jinja2, autoescape) as text in the page, as JSON in a
 block that no name can break out of, and as text nodes in the browser. All of it passes through `harmless`, and text
@@ -17,8 +17,9 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from starcert.report.blocks import Curves, Marked, Report, Tones
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import write_whole
 from starcert.system.output import harmless
@@ -29,48 +30,31 @@ if TYPE_CHECKING:
 LONGEST_VALUE = 2_000  # a value with more characters is cut: a page is for reading, the settings file for repeating
 
 
-class KeyFigure(NamedTuple):
-    """One of the numbers that stand first: its value, what it is, and the name of its element."""
-
-    value: str
-    what: str
-    name: str
-    class_name: str | None = None  # the class that it is about, shown in brackets
-
-
-class Notice(NamedTuple):
-    """One thing that a reader must know: a heading and what it means."""
-
-    head: str
-    text: str
-
-
 def render(template: str, content: Mapping[str, object]) -> str:
     """A template, by its path in the package, filled with content, in which everything is escaped."""
     return templates().get_template(template).render(content)
 
 
-def assemble(
-    template: str,
-    content: Mapping[str, object],
-    *,
-    title: str,
-    scripts: Sequence[str],
-    data: object,
-    styles: Sequence[str] = ("page.css",),
-) -> str:
-    """A page with plots, of a template that extends `report/templates/page.html`.
-
-    Its content are `numbers`, `notices`, `origin`, and whatever its own sections need; `data`, a JSON value, is what
-    its scripts draw from. Scripts and styles are files of this package.
-    """
+def page_of(report: Report) -> str:
+    """A report as a page. Its scripts and styles are files of this package."""
     from markupsafe import Markup  # noqa: PLC0415  (only where a page is written)
 
-    drawing, script, style = map(_resources, (["svg_plot.js"], scripts, styles))
-    policy = policy_of(drawing, script)
-    ours = {"style": style, "data": _json(data), "drawing": drawing, "script": script}
-    unescaped = {name: Markup(text) for name, text in ours.items()}
-    return render(template, {**content, "policy": policy, "title": title, **unescaped})
+    plots = {each.name: each for section in report.sections for each in section.blocks if isinstance(each, Curves)}
+    data = {**report.data, "plots": {name: _curves_data(each) for name, each in plots.items()}}
+    drawing, script = _resources(["text.js", "svg_plot.js", "charts.js"]), _resources(report.scripts)
+    ours = {
+        "style": _resources(["page.css", *report.styles]),
+        "data": _json(data),
+        "drawing": drawing,
+        "script": script,
+    }
+    content = {"report": report, "policy": policy_of(drawing, script)}
+    return render("report/templates/page.html", {**content, **{name: Markup(text) for name, text in ours.items()}})
+
+
+def _curves_data(block: Curves) -> dict[str, object]:
+    panels = [{**each._asdict(), "lines": [line._asdict() for line in each.lines]} for each in block.panels]
+    return {"panels": panels, "many": block.many}
 
 
 def policy_of(*scripts: str) -> str:
@@ -87,9 +71,9 @@ def as_bytes(html: str) -> bytes:
     return html.encode("utf-8", "backslashreplace")
 
 
-def write_page(path: Path, html: str) -> None:
-    """Writes a page; it appears under its name only when it is complete."""
-    write_whole(path, [as_bytes(html)])
+def write_page(path: str | os.PathLike[str], report: Report) -> None:
+    """Writes a report as a page; it appears under its name only when it is complete."""
+    write_whole(target(path), [as_bytes(page_of(report))])
 
 
 def target(path: str | os.PathLike[str]) -> Path:
@@ -134,6 +118,15 @@ def _shown(value: object) -> object:
     """
     from markupsafe import Markup, escape  # noqa: PLC0415  (only where a page is written)
 
+    if isinstance(value, Marked):
+        return Markup("<{0}>{1}</{0}>").format(value.tag, _shown(value.text))
+    if isinstance(value, Tones):
+        bars = Markup('<i class="tone {}" style="width: {:.2f}%"></i>')
+        return Markup('<div class="tones" aria-hidden="true">{}</div>').format(
+            Markup("").join(bars.format(name, 100 * share) for name, share in value.shares)
+        )
+    if isinstance(value, tuple):  # the parts of a text
+        return Markup("").join(Markup("{}").format(_shown(each)) for each in value)
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
     text = harmless(value)

@@ -15,8 +15,8 @@ from starcert.objects.binding import why_no_evidence
 from starcert.objects.noise import Noise
 from starcert.objects.threats import AnyFlips, Box
 from starcert.objects.words import AttackWords, Words
-from starcert.report.document import KeyFigure, Notice
-from starcert.report.radius_tables import Slices, box_of, most_frequent
+from starcert.report.blocks import KeyFigure, Marked, Notice, Phrase, Tones
+from starcert.report.radius_tables import box_of, most_frequent
 from starcert.system.output import plural, quantity
 
 MAX_REASONS = 5  # the most reasons that are written out
@@ -73,24 +73,32 @@ class VerdictRow(NamedTuple):
         )
         return cls(found.label, found.n_graphs, found.n_right, counts, why, found.n_attacks, by_votes)
 
-    def cells(self, weighed: bool) -> tuple[str, ...]:
-        """Attacks, number, graphs, right, certified by p_A, with evidence, broken, open; "–" where nothing is known."""
+    def cells(self, weighed: bool) -> dict[str, str]:
+        """What stands in each column of a table; "–" where nothing is known."""
         by_p_A, by_evidence, still_open, broken = self.counts  # noqa: N806
-        certified = (f"{n:,}" if known and not self.why else "–"
-                     for n, known in ((by_p_A, self.by_votes), (by_p_A + by_evidence, weighed)))  # fmt: skip
-        listed = "–" if self.n_attacks is None else f"{self.n_attacks:,}"
-        return (self.attacks, listed, f"{self.n_graphs:,}", f"{self.n_right:,}", *certified,
-                f"{broken:,}" if weighed else "–", f"{still_open:,}")  # fmt: skip
+        return {
+            "listed": "–" if self.n_attacks is None else f"{self.n_attacks:,}",
+            "rows": f"{self.n_graphs:,}",
+            "right": f"{self.n_right:,}",
+            "certified by p_A": f"{by_p_A:,}" if self.by_votes and not self.why else "–",
+            "certified with evidence": f"{by_p_A + by_evidence:,}" if weighed and not self.why else "–",
+            "broken": f"{broken:,}" if weighed else "–",
+            "open": f"{still_open:,}",
+        }
+
+    def with_shares(self, columns: Sequence[str]) -> Iterator[Phrase]:
+        """Some of the cells of a run with evidence, each with its share of the rows; and all shares as one bar."""
+        known, whole = self.cells(weighed=True), max(1, self.n_graphs)
+        for cell in (known[column] for column in columns):
+            share = "" if cell == "–" else f"{100 * int(cell.replace(',', '')) / whole:.1f}%"
+            yield (f"{cell} ", Marked(share, "small")) if share else cell
+        tones = zip(("by-p-a", "by-evidence", "open", "broken"), self.counts, strict=True)
+        yield (Tones(tuple((tone, n / whole) for tone, n in tones)),)
 
 
 def verdict_notes(rows: Iterable[VerdictRow]) -> list[str]:
     """Why some rows have dashes, in sentences."""
     return in_words((each.attacks, False, each.why) for each in rows)
-
-
-def verdict_heads(many: str, right: str, *, listed: bool) -> tuple[str, ...]:
-    """What stands above the cells of a row."""
-    return "attacks" if listed else "flips", "listed", many, right, "by p_A", "with evidence", "broken", "open"
 
 
 def by_size(archive: Archive) -> list[SizeCounts]:
@@ -164,17 +172,10 @@ def changed_together(archive: Archive) -> list[str]:
     return [*map(str, archive.collective.claims), meaning]
 
 
-def notices(archive: Archive, counts: ReportSummary, slices: Slices, words: Words = GRAPHS) -> Iterator[Notice]:
+def notices(archive: Archive, counts: ReportSummary, words: Words = GRAPHS) -> Iterator[Notice]:
     """The warnings that apply, the weightiest first."""
     yield from stated(archive)
-    if n_anchored := sum(map(bool, archive.anchored)):
-        reasons = reasons_of(archive.anchored, f" (And {{}} further reasons; each {words.one} shows its own.)")
-        text = (
-            f"{reasons} These certificates are about a classifier whose regions are frozen at the clean {words.whole}: "
-            f"an attacked {words.whole} would have other regions, and about a classifier that draws them anew nothing "
-            "is certified."
-        )
-        yield Notice(f"Anchored regions in {_of(n_anchored, len(archive), words)}", text)
+    yield from anchored_notice(archive.anchored, words.one, words.whole)
     if len(counts.answers) == 1 and sum(counts.answers.values()) > 1:
         text = (
             f"Every {words.one} that gets an answer gets {archive.class_names[next(iter(counts.answers))]!r}. A "
@@ -184,9 +185,9 @@ def notices(archive: Archive, counts: ReportSummary, slices: Slices, words: Word
         yield Notice("The smoothed classifier answers one class only", text)
     elif counts.majority is not None and counts.n_labelled >= 2 and counts.n_right <= counts.majority[1]:
         text = (
-            f"It is right on {_of(counts.n_right, counts.n_labelled, words)}; always answering the majority class "
+            f"It is right on {_of(counts.n_right, counts.n_labelled, words.one)}; always answering the majority class "
             f"{archive.class_names[counts.majority[0]]!r} would be right on "
-            f"{_of(counts.majority[1], counts.n_labelled, words)}. "
+            f"{_of(counts.majority[1], counts.n_labelled, words.one)}. "
             "Robust answers are worth little while a constant answer is as good."
         )
         yield Notice("No more accurate than a constant classifier", text)
@@ -204,10 +205,7 @@ def notices(archive: Archive, counts: ReportSummary, slices: Slices, words: Word
             f"{missing}, so no answer is given. Abstentions count as not certified, and where the class is known as "
             "not right. More samples may help where the votes are close."
         )
-        yield Notice(f"The smoothed classifier abstains on {_of(counts.n_abstained, counts.n_graphs, words)}", text)
-    if not slices.verified:
-        text = "Every certified radius is proved. Whether some radii just beyond a frontier are certified is open."
-        yield Notice("Some frontiers may reach further", text)
+        yield Notice(f"The smoothed classifier abstains on {_of(counts.n_abstained, counts.n_graphs, words.one)}", text)
 
 
 def stated(archive: Archive) -> Iterator[Notice]:
@@ -228,15 +226,30 @@ def stated(archive: Archive) -> Iterator[Notice]:
         yield Notice(f"Noise stated by the law {laws}", text)
 
 
-def reasons_of(anchored: Sequence[str], more: str) -> str:
-    """Why regions are anchored, the most frequent reasons first; `more` with the number of those left out."""
+def anchored_notice(anchored: Sequence[str], one: str, whole: str = "") -> Iterator[Notice]:
+    """Says why regions are anchored, in how many rows, and what that means; nothing where none are."""
+    if n_anchored := sum(map(bool, anchored)):
+        text = f"{reasons_of(anchored)} {frozen(whole or one)}"
+        yield Notice(f"Anchored regions in {_of(n_anchored, len(anchored), one)}", text)
+
+
+def frozen(whole: str) -> str:
+    """What certificates say where regions are anchored."""
+    return (
+        f"The certificates are about a classifier whose regions are frozen at the clean {whole}: an attacked {whole} "
+        "would have other regions, and about a classifier that draws them anew nothing is certified."
+    )
+
+
+def reasons_of(anchored: Sequence[str]) -> str:
+    """Why regions are anchored, the most frequent reasons first."""
     reasons = [reason for reason, _ in Counter(filter(None, anchored)).most_common()]
-    left_out = len(reasons) - MAX_REASONS
-    return " ".join(reasons[:MAX_REASONS]) + (more.replace("{}", f"{left_out:,}") if left_out > 0 else "")
+    more = f" And {len(reasons) - MAX_REASONS:,} further reasons." * (len(reasons) > MAX_REASONS)
+    return " ".join(reasons[:MAX_REASONS]) + more
 
 
-def _of(part: int, whole: int, words: Words) -> str:
-    return f"{part:,} of {quantity(whole, words.one)} ({part / whole:.1%})"
+def _of(part: int, whole: int, one: str) -> str:
+    return f"{part:,} of {quantity(whole, one)} ({part / whole:.1%})"
 
 
 def out_of_reach(archive: Archive) -> str:

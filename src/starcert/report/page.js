@@ -74,7 +74,7 @@
     const short = data.in_short.different[data.in_short.of[g]];
     Text.write($("in-short"), ...short.map((text, k) => (k % 2 ? Text.element("em", {}, Text.name(text)) : text)));
     const reason = graphs.anchored.different[graphs.anchored.of[g]];
-    Text.write($("detail-anchor"), reason ? `Anchored regions: ${reason} The certificate speaks of a classifier whose regions stay as they are in this ${words.whole}.` : "");
+    Text.write($("detail-anchor"), reason ? `Anchored regions: ${reason}` : "");
     drawRegions();
     drawVotes();
     drawSamples();
@@ -337,11 +337,9 @@
     axes.forEach((axis, number) => $("picture-axis").append(Text.element("option", { value: number }, axis)));
     for (const id of ["picture-axis", "picture-count"]) $(id).addEventListener("input", drawPicture);
   }
-  Plots.curves($("curves-plot"), data);
 
   const table = GraphTable.start(data, choose);
   chooseAxes();
   drawSurface();
-  choose(0);
-  document.documentElement.dataset.ready = "yes"; // for whoever prints or tests the page by program
+  choose(0); // for whoever prints or tests the page by program
 })();

@@ -92,28 +92,6 @@ const Plots = (() => {
     return worth.indexOf(Math.max(...worth));
   }
 
-  // For each axis the share certified, and that right and certified, by the number of flips there alone: a plot of all axes for
-  // either, whose lines lie within one another where they are equal; of many axes, a small plot for each with both.
-  function curves(div, data) {
-    const along = (axis, p, table) => (data.pairs[p].length > 1 && data.pairs[p][0] === axis ? table[p].map((row) => row[0]) : table[p][0]);
-    const found = data.axes.flatMap((_, axis) => {
-      const p = data.pairs.findIndex((pair) => pair.includes(axis));
-      const [x, title] = [data.surface.ticks[axis], axisTitle(data, axis)];
-      const kinds = [["right and certified", data.surface.right, data.surface.labelled[p]], ["certified", data.surface.certified, data.surface.graphs[p]]];
-      return kinds.filter(([, , whole]) => whole).map(([what, table, whole]) => {
-        const y = knownPart(along(axis, p, table)).map((n) => n / whole);
-        return { axis, what, trace: { name: `${title.replace(/^flips in /, "")}: ${what}`, x: x.slice(0, y.length), y, hovertext: y.map((share, k) => `${title}: ${Text.count(x[k])}\n${Text.percent(share)} ${what}`) } };
-      });
-    });
-    const whats = [...new Set(found.map(({ what }) => what))];
-    const many = data.axes.length > Charts.MAX_LINES;
-    const panels = many
-      ? data.axes.map((_, axis) => [axisTitle(data, axis), found.filter((each) => each.axis === axis).map(({ trace, what }) => ({ ...trace, name: what })).reverse()])
-      : whats.map((what) => ["flips on one axis", found.filter((each) => each.what === what).map(({ trace }) => trace)]);
-    Charts.panels(div, panels.filter(([, traces]) => traces.length), `share of ${data.words.many}`, many);
-    div.setAttribute("aria-label", `Shares of ${data.words.many} certified, axis by axis.`);
-  }
-
   // A short axis has one tick for each count.
   function few(axis, ticks) {
     axis.range = [-0.5 * step(ticks), (ticks.length - 0.5) * step(ticks)];
@@ -205,5 +183,5 @@ const Plots = (() => {
     SvgPlot.move(div);
   }
 
-  return { counted, telling, surface, curves, frontier, verdicts, moveFrontier };
+  return { counted, telling, surface, frontier, verdicts, moveFrontier };
 })();

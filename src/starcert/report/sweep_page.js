@@ -11,6 +11,19 @@
   const different = data.axes.map((_, i) => new Set(data.levels.map(measures[i].of)).size);
   const state = { measure: data.goal ? measures.length - 1 : different.indexOf(Math.max(...different)), up: data.varied[0], across: data.varied[1] ?? data.varied[0], held: data.factors.map(() => 0), level: data.chosen };
 
+  // The rows of the table choose a level, too: the names of their noise are buttons.
+  const rows = [...document.querySelectorAll("#level-table tbody tr")];
+  rows.forEach((row, k) => {
+    const n = data.order[k];
+    const level = data.levels[n];
+    const name = row.cells[1];
+    row.className = level.constant ? "constant" : level.unbeaten ? "unbeaten" : "beaten";
+    row.dataset.level = n;
+    row.addEventListener("click", () => choose(n));
+    name.className = "name";
+    name.replaceChildren(Text.element("button", { type: "button" }, ...name.childNodes));
+  });
+
   measures.forEach((measure, i) => $("measure").append(Text.element("option", { value: i }, measure.name)));
   $("measure").value = state.measure;
 
@@ -68,15 +81,13 @@
     const radii = data.axes.map((axis, i) => `${axis} ${figure(level.radii[i])}`).join(", ");
     Text.write($("chosen-text"), `Accuracy ${Text.percent(level.accuracy)} (majority-class share ${Text.percent(data.majority)}); mean certified radii, each axis alone: ${radii}; ${level.standing}; ${level.verdict}.`);
     Text.write($("command"), level.command);
-    for (const row of document.querySelectorAll("#level-table tbody tr")) row.setAttribute("aria-selected", Number(row.dataset.level) === n);
+    for (const row of rows) row.setAttribute("aria-selected", Number(row.dataset.level) === n);
   }
 
   $("measure").addEventListener("change", () => { state.measure = Number($("measure").value); drawFront(); drawMaps(); });
-  for (const row of document.querySelectorAll("#level-table tbody tr")) row.addEventListener("click", () => choose(Number(row.dataset.level)));
   controls();
   drawMaps();
   drawFront();
   $("front-plot").addEventListener("point", (event) => choose(event.detail.custom));
   choose(state.level);
-  document.documentElement.dataset.ready = "yes";
 })();

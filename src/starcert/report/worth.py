@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,7 +11,7 @@ from starcert.claims.gains import structure_gains, worth_sentence
 from starcert.claims.paired import StructureGain
 from starcert.claims.unknown import in_words
 from starcert.objects.words import Words
-from starcert.report.document import KeyFigure, Notice
+from starcert.report.blocks import KeyFigure, Marked, Notice, Phrase, Section, Table, Text
 from starcert.system.output import quantity
 
 GAIN_HEADS = ("against", "certified", "blind", "gain", "95% interval")
@@ -44,19 +44,12 @@ class Worth:
         return structure_gains(certificates, archive.labels, self.row.answers, certificates.counted)
 
     @property
-    def cells(self) -> list[tuple[str, ...]]:
-        """The gains as rows of a table with `GAIN_HEADS`."""
-        return [gain_cells(each) for each in self.gains]
-
-    @property
-    def about(self) -> str:
-        """What the blind model is, a sentence."""
-        return f"Blind: {self.row.model}, learned from {quantity(self.row.learned_from, self.words.one)}."
-
-    @property
-    def notes(self) -> list[str]:
-        """Why some gains are dashes, in sentences."""
-        return in_words((each.attacks, each.certified is not None, each.why) for each in self.gains)
+    def sections(self) -> list[Section]:
+        """The gains as a table, with what the blind model is, and why some of them are dashes."""
+        learned = f"Blind: {self.row.model}, learned from {quantity(self.row.learned_from, self.words.one)}."
+        notes = in_words((each.attacks, each.certified is not None, each.why) for each in self.gains)
+        found = gains_section(GAIN_HEADS, list(map(gain_cells, self.gains)), self.words.many, [learned, *notes])
+        return [found] if self.gains else []
 
     @property
     def sentence(self) -> str:
@@ -97,3 +90,26 @@ def gain_cells(gain: StructureGain) -> tuple[str, ...]:
         return gain.attacks, "–", f"{gain.blind:.1%}", "–", "–"
     points = f"{100 * gain.gain:+.1f}", f"{100 * gain.low:+.1f} to {100 * gain.high:+.1f}"
     return gain.attacks, f"{gain.certified:.1%}", f"{gain.blind:.1%}", *(each.replace("-", "−") for each in points)
+
+
+def gains_section(heads: Sequence[str], rows: Sequence[Sequence[Phrase]], many: str, notes: Sequence[str]) -> Section:
+    """Structure gains in a table, and what they mean."""
+    meaning = (
+        "A model that sees nothing an attack can change is certified against every attack, for free. The structure "
+        "gain is what is right ", Marked("and"), f" certified, less what that model has right, of the same {many}, in "
+        "points of per cent.",
+    )  # fmt: skip
+    intervals = (
+        f"Each interval holds with probability 95% over the choice of {many}, by itself; one that contains 0 shows no "
+        f"gain. Of the {many} with a known class, those count that can be attacked so."
+    )
+    return Section(
+        "worth",
+        "Beside a blind model",
+        [
+            Text(phrase=meaning, only="page"),
+            Table(name="gain-table", heads=heads, rows=rows),
+            *(Text(phrase=note, only="terminal") for note in notes),
+            Text(phrase=" ".join([*notes, intervals]), caption=True, only="page"),
+        ],
+    )

@@ -9,7 +9,8 @@ from typing import Any
 
 from starcert.archive import BLIND, write
 from starcert.objects.noise import Noise
-from starcert.objects.words import Words
+from starcert.report.blocks import Report
+from starcert.report.document import write_page
 from starcert.runs.blind_run import blind_row
 from starcert.runs.exact_run import Exact
 from starcert.runs.fallback_run import with_fallback
@@ -37,9 +38,7 @@ class FinishedRun:
     """What came out of a run."""
 
     archive: Any  # an `Archive`, `ExactArchive` or `IntervalArchive`, as the method makes it
-    base: tuple[int, ...]  # the base classifier's answer on each clean graph, or each of its targets
-    fixed: tuple[int, ...]  # how many sites of each graph, or other object, lie in no region
-    words: Words  # what rows and sites are called
+    found: Report  # what it shows
     folder: Path  # the output folder
 
     @property
@@ -84,11 +83,10 @@ def certify_run(
         place.write_run_file(record)
         write(place.kept / CERTIFICATES, archive)
         write_whole(place.kept / RESULTS, csv_lines(method.rows(archive, ready)))
-        method.write_page(place.kept / REPORT, archive, ready, f"{method.title}: {settings.data_title}")
+        found = method.report(archive, ready, f"{method.title}: {settings.data_title}")
+        write_page(place.kept / REPORT, found)
         place.finish()
-    fixed = tuple(each.n_fixed for each in ready.problem.sites)
-    words = Words.of(ready.problem.sites, nodes=ready.data.of_nodes)
-    return FinishedRun(archive, ready.answers, fixed, words, place.final)
+    return FinishedRun(archive, found, place.final)
 
 
 def forecast(settings: RunSettings) -> Iterator[str]:

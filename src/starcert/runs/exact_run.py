@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from pathlib import Path
 
-from starcert.archive import BlindRow, ExactArchive, Verification, recount
+from starcert.archive import ExactArchive, Verification, recount
 from starcert.claims.columns import row_names
 from starcert.methods.exhaustive import ExactClassifier
 from starcert.methods.trying import Trial
 from starcert.objects.threats import Threat
-from starcert.report.exact_page import write_exact_page
+from starcert.report.blocks import Report
+from starcert.report.exact_report import exact_report, exact_rows
 from starcert.runs.folder import OutputFolder
 from starcert.runs.inputs import TriedModel, read_inputs, try_model
 from starcert.runs.run_file import RunFile
@@ -75,25 +76,15 @@ class Exact:
         """The table of what was found."""
         return exact_rows(archive)
 
-    def write_page(self, path: Path, archive: ExactArchive, ready: TriedModel, title: str) -> None:
-        """Writes the page of what was found."""
-        write_exact_page(path, archive, ready.problem, title)
+    def report(self, archive: ExactArchive, ready: TriedModel, title: str) -> Report:
+        """What was found."""
+        return exact_report(archive, ready.problem.sites, title)
 
 
 def _threat_of(settings: RunSettings) -> Threat:
     threat = without_folders(settings.threat)
     assert threat is not None  # settings that try attacks have one
     return threat
-
-
-def exact_rows(archive: ExactArchive) -> Iterator[dict[str, object]]:
-    """The rows of an archive; `blind_class`, if known, is what a model answers that sees nothing attacks change."""
-    blind, about = BlindRow.of(archive), ("graph", "name", "true")
-    if blind is None or blind.missing:
-        return archive.rows()
-    names = [archive.class_names[answer] for answer in blind.answers]
-    pairs = zip(archive.rows(), names, strict=True)
-    return ({key: row[key] for key in about} | {"blind_class": name} | row for row, name in pairs)
 
 
 def recount_run(path: Path, file: RunFile, *, sample: int) -> Verification:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Executor
-from pathlib import Path
 from typing import Any, Protocol
 
+from starcert.report.blocks import Report
 from starcert.runs.folder import OutputFolder
 from starcert.runs.inputs import TriedModel
 from starcert.runs.settings import RunSettings
@@ -46,6 +46,6 @@ class RunMethod(Protocol):
         """The rows of `results.csv`."""
         ...
 
-    def write_page(self, path: Path, archive: Any, ready: TriedModel, title: str) -> None:  # noqa: ANN401
-        """Writes the page."""
+    def report(self, archive: Any, ready: TriedModel, title: str) -> Report:  # noqa: ANN401
+        """What a page, a terminal and programs show."""
         ...

@@ -12,7 +12,8 @@ from starcert.claims.columns import row_names
 from starcert.methods.preparation import possible_evidence
 from starcert.methods.smoothed import SmoothedClassifier
 from starcert.objects.binding import Problem
-from starcert.report import write_report
+from starcert.report.blocks import Report
+from starcert.report.certificate_report import certificate_report
 from starcert.runs.folder import OutputFolder
 from starcert.runs.forecast import forecast_of
 from starcert.runs.inputs import TriedModel
@@ -65,9 +66,9 @@ class Smoothed:
         """The table of the certificates."""
         return archive.rows(ready.answers)
 
-    def write_page(self, path: Path, archive: Archive, ready: TriedModel, title: str) -> None:
-        """Writes the page of the certificates."""
-        write_report(path, archive, ready.problem, title=title, base=ready.answers)
+    def report(self, archive: Archive, ready: TriedModel, title: str) -> Report:
+        """The certificates."""
+        return certificate_report(archive, ready.problem.sites, title, ready.answers)
 
 
 def certified(

@@ -1,4 +1,4 @@
-"""What came out of a sweep: which levels are worth a certification, what to know before a choice, table and page."""
+"""What came out of a sweep: which levels are worth a certification, and what to know before a choice."""
 
 from __future__ import annotations
 
@@ -13,13 +13,11 @@ from pathlib import Path
 from starcert.archive import BlindRow
 from starcert.claims.gains import worth_sentence
 from starcert.claims.outcomes import SizeCounts
-from starcert.claims.paired import StructureGain, share_interval
-from starcert.report.document import KeyFigure, Notice, assemble, write_page
-from starcert.report.findings import nothing_to_flip
+from starcert.claims.paired import StructureGain
+from starcert.report.blocks import Notice
+from starcert.report.findings import frozen, nothing_to_flip
 from starcert.runs.grid import SweepSettings, noise_text
-from starcert.runs.run_file import RUN
 from starcert.runs.sweep_levels import Marks, Standing, SweepLevel, beaten_by, standings
-from starcert.system.files import versions
 
 TABLE, PAGE = "sweep.csv", "sweep.html"
 
@@ -138,8 +136,8 @@ def tie_sentence(sweep: SweepResult) -> str:
         return f"{head} All others have clearly less, or are no better than a constant answer."
     behind = [sweep.standings[number] for number in ties]
     others = f"level{'s' * (len(ties) > 1)} {_listed(ties, _MAX_TIES)}"
-    apart = _apart(min(each.by for each in behind), max(each.by for each in behind))
-    widest = _apart(min(each.least for each in behind), max(each.most for each in behind))
+    apart = share_apart(min(each.by for each in behind), max(each.by for each in behind))
+    widest = share_apart(min(each.least for each in behind), max(each.most for each in behind))
     return (
         f"{head} A tie: these graphs cannot tell it from {others}. They differ from it by {apart}, and the 95% "
         f"interval of that, {widest}{' at the widest' * (len(ties) > 1)}, holds 0."
@@ -236,8 +234,7 @@ def notices(sweep: SweepResult) -> Iterator[Notice]:
         yield Notice(f"Too few votes for a single flip: {axes}", text)
     yield from nothing_to_flip(dict(zip(levels[0].noise.axes, levels[0].n_without, strict=True)), n)
     if sweep.anchored:
-        text = " ".join(sweep.anchored[:_MAX_NAMED]) + " The certificates speak of regions frozen at each clean graph."
-        yield Notice("Anchored regions", text)
+        yield Notice("Anchored regions", f"{' '.join(sweep.anchored[:_MAX_NAMED])} {frozen('graph')}")
     if n < 50:
         text = f"One graph more or less is {1 / n:.1%} of accuracy. Small differences between levels mean nothing."
         yield Notice(f"Only {n:,} graph{'s' * (n != 1)}", text)
@@ -251,118 +248,6 @@ def _where(sweep: SweepResult, short: tuple[str, int | None], numbers: Sequence[
     return f"{axis} at level{'s' * (len(numbers) != 1)} {_listed(numbers)} ({could})"
 
 
-def write_sweep_page(path: Path, sweep: SweepResult) -> None:
-    """Writes a sweep as one self-contained HTML page; it appears under its name only when it is complete."""
-    run, first = sweep.settings.run, sweep.levels[0]
-    factors = sweep.settings.grid.factors
-    # Which value of each factor every level has, in the order of the grid.
-    places = product(*(range(len(factor.values)) for factor in factors))
-    levels = [_level_drawn(sweep, number, at) for number, at in enumerate(places)]
-    radii = [f"mean radius, {axis}" for axis in first.noise.axes]
-    alone = [] if first.by_counts is None else [f"by p_A alone, {axis}" for axis in first.noise.axes]
-    sizes = [f"{each.label}: {what}" for each in first.by_size for what, _ in size_counts(sweep, each)]
-    named = [] if run.threat is None else [f"certified, {run.threat.label}"]
-    gained = [f"structure gain, {each.attacks}" for each in next(iter(sweep.gains), ())[1:2]]
-    columns = ["accuracy", *named, "less the best", "abstains", *radii, *alone, *sizes, *gained]
-    majority, better = sweep.class_names[sweep.majority], "Pareto-optimal levels that are better than a constant answer"
-    content = {
-        "n_levels": len(levels),
-        "samples": run.samples,
-        "evidence": first.by_counts is not None,
-        "threat": sweep.settings.counted,
-        "without": [each.n_without for each in first.by_size[-1:]],
-        "about_graphs": about_graphs(sweep),
-        "advice": advice(sweep),
-        "tie": tie_sentence(sweep),
-        "blind": list(blind_sentences(sweep)),
-        "numbers": [
-            KeyFigure(f"{len(levels):,}", "noise levels", "number-levels"),
-            KeyFigure(f"{first.n_graphs:,}", "graphs", "number-graphs"),
-            KeyFigure(f"{first.majority_share:.1%}", "majority-class share", "number-majority", majority),
-            *(KeyFigure(f"{each[0].blind:.1%}", "right, blind model", "number-blind") for each in sweep.gains[:1]),
-            KeyFigure(f"{len(sweep.worthwhile):,}", better, "number-unbeaten"),
-        ],
-        "notices": list(notices(sweep)),
-        "heads": ["level", "noise", *columns, "most frequent answer", "verdict"],
-        "rows": [levels[number] | _level_listed(sweep, number) for number in sweep.order],
-        "origin": [{"Settings": list(_settings_shown(sweep))}, {"Provenance": list(versions().items())}],
-    }
-    data = {
-        "factors": [{"name": factor.name, "values": list(factor.texts)} for factor in factors],
-        "axes": first.noise.axes,
-        "majority": first.majority_share,
-        "goal": None if run.threat is None else sweep.goal,
-        "chosen": sweep.unbeaten[0] if sweep.suggested is None else sweep.suggested,
-        "levels": levels,
-    }
-    scripts, styles = ("text.js", "charts.js", "sweep_plots.js", "sweep_page.js"), ("page.css", "sweep_page.css")
-    template, title = "report/templates/sweep.html", f"Choosing the noise: {run.data_title}"
-    write_page(path, assemble(template, content, title=title, styles=styles, scripts=scripts, data=data))
-
-
-def _level_drawn(sweep: SweepResult, number: int, at: tuple[int, ...]) -> dict[str, object]:
-    """What the scripts of the page draw of a level, which has these values of the grid's factors."""
-    level, own, named = sweep.levels[number], sweep.standings[number], sweep.settings.run.threat is not None
-    by_goal = f"{sweep.goal} {own.value:.1%}; " * named
-    beside = f"less the best by {sweep.goal}: {_less_best(sweep, number)}"
-    return {
-        "noise": noise_text(level.noise),
-        "at": at,
-        "accuracy": level.accuracy,
-        "radii": level.mean_radii,
-        "goal": own.value,
-        "unbeaten": sweep.beaten_by[number] is None,
-        "constant": level.constant,
-        "verdict": verdict(sweep, number),
-        "standing": by_goal + ("the best" if number == sweep.suggested else beside),
-        "command": next_command(sweep, number, f"{sweep.folder.name}/{RUN}"),
-    }
-
-
-def _level_listed(sweep: SweepResult, number: int) -> dict[str, object]:
-    """What the table of the page has beside that: the cells under its columns, and the most frequent answer."""
-    level, own = sweep.levels[number], sweep.standings[number]
-    shown = f"{own.value:.1%} ({own.low:.0%}–{own.high:.0%})"
-    named = [] if sweep.settings.run.threat is None else [shown]
-    low, high = share_interval(level.n_right, level.n_graphs)
-    by_counts = () if level.by_counts is None else level.by_counts.mean_radii
-    cells = (
-        f"{level.accuracy:.1%} ({low:.0%}–{high:.0%})",
-        *named,
-        "best" if number == sweep.suggested else _less_best(sweep, number),
-        f"{level.n_abstained / level.n_graphs:.1%}",
-        *map(mean_shown, (*level.mean_radii, *by_counts)),
-        *("–" if n is None else f"{n:,}" for each in level.by_size for _, n in size_counts(sweep, each)),
-        *(str(each) for each in (sweep.gains[number][1:2] if sweep.gains else ())),
-    )
-    answer = "none" if level.answer is None else sweep.class_names[level.answer]
-    return {"number": number, "cells": cells, "answer": answer, "answer_share": f"{level.answer_share:.0%}"}
-
-
-def _less_best(sweep: SweepResult, number: int) -> str:
-    own = sweep.standings[number]
-    return f"{_apart(own.by)} ({_apart(own.least, own.most)}){', tie' * own.tie}"
-
-
-def _apart(*values: float) -> str:
+def share_apart(*values: float) -> str:
     """A difference of two shares, or the two ends of an interval for it."""
     return " to ".join(dict.fromkeys(f"{value:+.1%}" for value in values)).replace("-", "−")
-
-
-def _settings_shown(sweep: SweepResult) -> Iterator[tuple[str, str]]:
-    run = sweep.settings.run
-    yield "model", str(run.model) + (", the same for all levels" if sweep.one_model else ", made for each level")
-    yield "data", about_graphs(sweep)
-    yield "regions", str(run.regions or "every node pair")
-    yield "grid", str(sweep.settings.grid)
-    fixed = sweep.settings.grid.fixed(sweep.levels[0].noise)
-    if fixed:
-        yield "noise at all levels", ", ".join(f"{name}={law}" for name, law in fixed.items())
-    for key in ("samples", "selection_samples", "alpha", "family", "seed", "split_seed"):
-        yield key, str(getattr(run, key))
-    if run.evidence:
-        yield "evidence", f"yes, with at most {run.own_samples:,} votes at attacked versions of a graph"
-    if run.threat is not None:
-        yield "threat", f"{run.threat}: {run.threat.label}"
-    if run.plan != "fixed":
-        yield "plan", run.plan

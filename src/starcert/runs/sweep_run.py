@@ -13,6 +13,7 @@ import numpy as np
 
 from starcert.claims.certificates import Certificates
 from starcert.claims.gains import structure_gains
+from starcert.report.document import write_page
 from starcert.runs.blind_run import blind_row
 from starcert.runs.certification import Say, check_expected, tried_model
 from starcert.runs.folder import OutputFolder, RunRecord
@@ -21,7 +22,8 @@ from starcert.runs.grid import SweepSettings, noise_text
 from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, TriedModel, read_inputs, try_model
 from starcert.runs.smoothed_run import certified
 from starcert.runs.sweep_levels import marks_of, measure_levels, outcome_of
-from starcert.runs.sweep_result import PAGE, TABLE, SweepResult, tie_sentence, write_sweep_page
+from starcert.runs.sweep_report import sweep_report
+from starcert.runs.sweep_result import PAGE, TABLE, SweepResult, tie_sentence
 from starcert.runs.sweep_table import sweep_rows
 from starcert.runs.user_code import voting_workers
 from starcert.system.errors import InvalidParameterError, StarcertError, StoreSettingsError
@@ -95,7 +97,7 @@ def run_sweep(
         )
         _write_run_file(place, sweep, record)
         write_whole(place.kept / TABLE, csv_lines(sweep_rows(sweep)))
-        write_sweep_page(place.kept / PAGE, sweep)
+        write_page(place.kept / PAGE, sweep_report(sweep))
         place.finish()
         return sweep
 

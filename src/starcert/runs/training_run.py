@@ -23,7 +23,9 @@ from starcert.methods.smoothed import SmoothedClassifier
 from starcert.models.weighting import Weighting
 from starcert.objects import Graph
 from starcert.objects.content import digest
-from starcert.report.training_page import write_training_page
+from starcert.report.blocks import Report
+from starcert.report.document import write_page
+from starcert.report.training_report import training_report
 from starcert.runs.declaration import MissingSettingError
 from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, aligned, describe_rule, needs_model, read_inputs
 from starcert.runs.models import as_classifier, call_model, check_device, torch_module_of
@@ -55,6 +57,14 @@ class TrainedRun:
     weighting: Weighting | None  # how much each class counts; None: all the same
     page: Path  # the page that shows how the training went
     seconds: float | None  # how long it took; None if the file was there already
+
+    @property
+    def report(self) -> Report:
+        """How the training went."""
+        return training_report(
+            self.made, f"Training: {self.page.stem}", what=self.what, majority=self.majority, weighting=self.weighting,
+            class_names=self.class_names,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -158,10 +168,7 @@ def _with_page(outcome: TrainedRun) -> TrainedRun:
     """Writes the page of a training, or one that is missing; weights of 0.2.0 hold epochs with other figures."""
     history = outcome.made.get("history", [()])
     if len(history[0]) == len(models.Epoch._fields) and (outcome.seconds is not None or not outcome.page.exists()):
-        write_training_page(
-            outcome.page, outcome.made, what=outcome.what, majority=outcome.majority, weighting=outcome.weighting,
-            class_names=outcome.class_names,
-        )  # fmt: skip
+        write_page(outcome.page, outcome.report)
     return outcome
 
 

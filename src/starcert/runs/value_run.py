@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Executor
-from pathlib import Path
-
-import numpy as np
 
 from starcert.archive import IntervalArchive
 from starcert.claims.columns import row_names
 from starcert.methods.numbers import SmoothedRegressor
-from starcert.report.interval_page import write_interval_page
+from starcert.report.blocks import Report
+from starcert.report.interval_report import interval_report
 from starcert.runs.folder import OutputFolder
 from starcert.runs.forecast import forecast_of
 from starcert.runs.inputs import TriedModel
@@ -77,24 +75,6 @@ class Values:
         """The table of the intervals."""
         return archive.rows()
 
-    def write_page(self, path: Path, archive: IntervalArchive, ready: TriedModel, title: str) -> None:
-        """Writes the page of the intervals."""
-        write_interval_page(path, archive, title)
-
-
-def value_figures(archive: IntervalArchive) -> list[tuple[str, float, float | None, float | None]]:
-    """Of each claim its title, the mean width of its intervals and, where true numbers are known, how these lie to it.
-
-    That is the share of them inside, and how far an interval reaches from the true number, on average.
-    """
-    found: list[tuple[str, float, float | None, float | None]] = []
-    known = [row for row, label in enumerate(archive.labels) if label is not None]
-    truth = np.array([archive.labels[row] for row in known], dtype=float)
-    for claim, ends in zip(archive.claims, np.array(archive.intervals).transpose(1, 2, 0), strict=True):
-        inside = reach = None
-        if known and claim.above is None:
-            low, high = ends[:, known]
-            inside = float(((low <= truth) & (truth <= high)).mean())
-            reach = float(np.maximum(high - truth, truth - low).mean())
-        found.append((archive.title(claim), float((ends[1] - ends[0]).mean()), inside, reach))
-    return found
+    def report(self, archive: IntervalArchive, ready: TriedModel, title: str) -> Report:
+        """The intervals."""
+        return interval_report(archive, title)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
 from typing import NamedTuple
@@ -24,15 +23,17 @@ from starcert.objects.laws.law import Move
 from starcert.objects.noise import Noise
 from starcert.objects.threats import AnyFlips, Threat, read_threat
 from starcert.objects.words import AttackWords
+from starcert.report.blocks import Curves, KeyFigure, Line, Marked, Notice, Panel, Phrase, Report, Section, Table, Text
 from starcert.report.compared_runs import (
     AnyArchive,
     ComparedRun,
     Mask,
     compared_runs,
 )
-from starcert.report.document import KeyFigure, Notice, as_bytes, assemble, target, write_page
+from starcert.report.document import as_bytes, page_of, target, write_page
 from starcert.report.findings import VerdictRow, reasons_of
-from starcert.report.worth import GAIN_HEADS, gain_cells
+from starcert.report.page_data import MAX_LINES
+from starcert.report.worth import GAIN_HEADS, gain_cells, gains_section
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.output import plural, quantity
 
@@ -61,26 +62,6 @@ class Difference(NamedTuple):
         return self.run, self.flips, share, f"{self.by:+.1%}", f"{self.low:+.1%} to {self.high:+.1%}"
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """What a comparison says."""
-
-    names: tuple[str, ...]
-    one: str  # what is compared: a graph, a node, a row of a table
-    n_graphs: int  # how many graphs count: those with a known class, all where none is known
-    known: bool  # whether classes are known, so that only right answers count
-    threat: Threat  # the attacker under whom verdicts are counted
-    verdicts: tuple[tuple[str, VerdictRow, bool], ...]  # name of the run, row of any k flips, evidence or not
-    curves: tuple[dict[str, object], ...]  # for each run and axis, the shares by the number of flips there alone
-    differences: tuple[Difference, ...]
-    gains: tuple[tuple[str, StructureGain], ...]  # for each run with a blind model, what it gains on that
-    notes: tuple[str, ...]  # why there are dashes
-    notices: tuple[Notice, ...]
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]  # the graphs on which answers or radii differ, the most different first
-    origin: tuple[dict[str, list[tuple[str, str]]], ...]  # how each run was made
-
-
 def compare(runs: Mapping[str, AnyArchive], *, threat: Threat | str | None = None) -> Comparison:
     """Compares runs on the graphs that all of them have, each with the first.
 
@@ -88,24 +69,7 @@ def compare(runs: Mapping[str, AnyArchive], *, threat: Threat | str | None = Non
     that one, or else as many flips as any run was asked about, at least 2.
     """
     found = compared_runs(runs)
-    side = _SideBySide(found, _attacker(found, threat))
-    one, gains = found[0].one, tuple(side.gains())
-    return Comparison(
-        names=tuple(runs),
-        one=one,
-        n_graphs=int(side.among.sum()),
-        known=side.known,
-        threat=side.threat,
-        verdicts=tuple(side.verdicts()),
-        curves=tuple(curve for run in found for curve in side.curves(run)),
-        differences=tuple(side.differences()),
-        gains=gains,
-        notes=tuple(in_words(side.unknown())),
-        notices=(*_notices(side), *_without_gain(gains, one)),
-        heads=(one, "true class", *(f"{name}: {what}" for name in runs for what in ("answer", *side.columns))),
-        rows=tuple(side.rows()),
-        origin=tuple({each.name: list(each.about(SHOWN_SETTINGS))} for each in found),
-    )
+    return Comparison(found, _attacker(found, threat))
 
 
 def _attacker(runs: Sequence[ComparedRun], given: Threat | str | None) -> Threat:
@@ -134,11 +98,12 @@ class _Attacker(NamedTuple):
     reasons: list[str]  # by run, why it would say nothing that no graph is certified; "" where that is a finding
 
 
-class _SideBySide:
-    """Runs on the same graphs under one threat."""
+class Comparison:
+    """Runs on the same graphs under one threat: what each says, and how the others differ from the first."""
 
     def __init__(self, runs: Sequence[ComparedRun], threat: Threat) -> None:
         self.runs, self.threat = runs, threat
+        self.names, self.one = tuple(run.name for run in runs), runs[0].one
         self.outcomes = [each.outcomes(threat) for each in runs]
         self.labelled = np.array([label is not None for label in runs[0].labels])
         self.known = bool(self.labelled.any())
@@ -153,6 +118,11 @@ class _SideBySide:
     @property
     def _by_graph(self) -> Iterator[tuple[Outcome, ...]]:
         return zip(*self.outcomes, strict=True)
+
+    @property
+    def n_graphs(self) -> int:
+        """How many graphs count: those with a known class, all where none is known."""
+        return int(self.among.sum())
 
     def right(self, run: ComparedRun) -> Mask:
         """Which graphs may count as certified in a run: those answered right, all where no class is known."""
@@ -186,27 +156,41 @@ class _SideBySide:
                 found.append(_Attacker(f"{n} {words.one if n == 1 else words.many}", possible, certified, reasons))
         return found
 
-    def verdicts(self) -> Iterator[tuple[str, VerdictRow, bool]]:
-        """What becomes of the graphs of each run under attacks of some sizes."""
+    @cached_property
+    def verdicts(self) -> list[tuple[str, VerdictRow, bool]]:
+        """What becomes of the graphs of each run under attacks of some sizes, and whether it has evidence on these."""
+        found = []
         for size in self.steps:
             for run, outcomes in zip(self.runs, self.outcomes, strict=True):
                 counts = outcomes.counts_among(size, self.among, self.right(run) & run.answered)
-                yield run.name, VerdictRow.of(counts, by_votes=run.by_votes), run.weighed(self.threat)
+                found.append((run.name, VerdictRow.of(counts, by_votes=run.by_votes), run.weighed(self.threat)))
+        return found
 
-    def curves(self, run: ComparedRun) -> Iterator[dict[str, object]]:
-        """The share of a run by the number of flips on each of its axes."""
-        furthest = max(map(max, run.reach.values()), default=0)
-        for axis in run.axes:
-            there, limit = self.among & run.has_sites([axis]), run.requested(axis)
-            end = min(furthest + 1, MAX_FLIPS, MAX_FLIPS if limit is None else limit)
-            x = list(range(end + 1)) if there.any() else []
-            y = [float((run.certified({axis: n}) & self.right(run))[there].mean()) for n in x]
-            known = list(takewhile(lambda n: y[n] or not run.why_unknown({axis: n}), x))  # noqa: B023  (used at once)
-            yield {"run": run.name, "axis": axis, "x": known, "y": y[: len(known)]}
+    @property
+    def panels(self) -> list[Panel]:
+        """The shares by the number of flips on one axis, with none on the others: a plot for each axis."""
+        found: dict[str, list[Line]] = {}
+        for run in self.runs:
+            furthest = max(map(max, run.reach.values()), default=0)
+            for axis in run.axes:
+                there, limit = self.among & run.has_sites([axis]), run.requested(axis)
+                end = min(furthest + 1, MAX_FLIPS, MAX_FLIPS if limit is None else limit)
+                x = list(range(end + 1)) if there.any() else []
+                y = [float((run.certified({axis: n}) & self.right(run))[there].mean()) for n in x]
+                known = list(takewhile(lambda n: y[n] or not run.why_unknown({axis: n}), x))  # noqa: B023  (at once)
+                hover = [f"{run.name}: {n} flips in {axis}\n{y[n]:.1%} {self.what}" for n in known]
+                found.setdefault(axis, []).extend([Line(run.name, known, y[: len(known)], hover)] if known else [])
+        return [Panel(f"flips in {axis}", f"share {self.what}", lines) for axis, lines in found.items()]
 
-    def differences(self) -> Iterator[Difference]:
+    @property
+    def what(self) -> str:
+        """What shares are of."""
+        return "right and certified" if self.known else "certified"
+
+    @cached_property
+    def differences(self) -> list[Difference]:
         """How the other runs differ from the first."""
-        hits = [self.right(run) for run in self.runs]
+        found, hits = [], [self.right(run) for run in self.runs]
         for flips, possible, certified, reasons in self.attackers:
             there = self.among & possible
             masks = [(mask & hit)[there] for mask, hit in zip(certified, hits, strict=True)]
@@ -214,22 +198,44 @@ class _SideBySide:
             for run, mask, says in zip(self.runs[1:], masks[1:], known[1:], strict=True):
                 if there.any():
                     apart = paired_difference(masks[0], mask) if says and known[0] else ()
-                    yield Difference(run.name, flips, float(mask.mean()) if says else None, *apart)
+                    found.append(Difference(run.name, flips, float(mask.mean()) if says else None, *apart))
+        return found
 
-    def gains(self) -> Iterator[tuple[str, StructureGain]]:
+    @cached_property
+    def gains(self) -> list[tuple[str, StructureGain]]:
         """What each run gains on its blind model."""
+        found = []
         for flips, possible, certified, reasons in self.attackers:
             there = self.labelled & possible
             for run, mask, why in zip(self.runs, certified, reasons, strict=True):
                 if run.blind is not None and there.any():
-                    yield run.name, StructureGain.of(flips, mask & run.right, run.blind, there, why)
+                    found.append((run.name, StructureGain.of(flips, mask & run.right, run.blind, there, why)))
+        return found
 
-    def unknown(self) -> Iterator[tuple[str, bool, str]]:
-        """Of what a run says nothing, or p_A alone does, and why."""
-        for flips, possible, certified, reasons in self.attackers:
-            for run, mask, why in zip(self.runs, certified, reasons, strict=True):
-                yield f"{run.name} against {flips}", bool((mask & possible).any()), why
+    @property
+    def notes(self) -> list[str]:
+        """Why there are dashes: of what a run says nothing, or p_A alone does."""
+        return in_words(
+            (f"{run.name} against {flips}", bool((mask & possible).any()), why)
+            for flips, possible, certified, reasons in self.attackers
+            for run, mask, why in zip(self.runs, certified, reasons, strict=True)
+        )
 
+    @property
+    def notices(self) -> list[Notice]:
+        """What a reader must know."""
+        return [*_notices(self), *_without_gain(self.gains, self.one)]
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """What stands above the columns of `rows`."""
+        return (
+            self.one,
+            "true class",
+            *(f"{name}: {what}" for name in self.names for what in ("answer", *self.columns)),
+        )
+
+    @cached_property
     def rows(self) -> list[tuple[str, ...]]:
         """The graphs on which runs differ: in their answers, or in how far they are certified, column by column."""
         runs, archive, found = self.runs, self.runs[0].archive, []
@@ -266,7 +272,7 @@ def _without_gain(gains: Sequence[tuple[str, StructureGain]], one: str) -> Itera
             yield Notice(f"{name}: worth no more than a blind model", sentence)
 
 
-def _notices(side: _SideBySide) -> Iterator[Notice]:
+def _notices(side: Comparison) -> Iterator[Notice]:
     """What a reader must know: what is left out, other data, and attackers that are not the same."""
     runs, threat, shared = side.runs, side.threat, side.shared
     first, one = runs[0], runs[0].one
@@ -311,7 +317,7 @@ def _anchors(reasons: Sequence[str], one: str) -> str:
     if not (n := sum(map(bool, reasons))):
         return "is not anchored"
     where = "" if n == len(reasons) else f" in {n:,} of {quantity(len(reasons), one)}"
-    return f"is anchored{where} ({reasons_of(reasons, ' And {} further reasons.').rstrip('.')})"
+    return f"is anchored{where} ({reasons_of(reasons).rstrip('.')})"
 
 
 def _other_laws(runs: Sequence[ComparedRun], shared: Sequence[str]) -> Iterator[Notice]:
@@ -353,41 +359,126 @@ def _other_sites(runs: Sequence[ComparedRun]) -> Notice:
     return Notice("Any flip is not the same attacker in all runs", text)
 
 
+def _named(text: str) -> Phrase:
+    """A name from data, in its own direction of writing."""
+    return (Marked(text, "bdi"),)
+
+
+def comparison_report(found: Comparison) -> Report:
+    """A comparison as blocks."""
+    one, n_rows, first, by_radius = found.one, len(found.rows), found.names[0], found.threat.by_radius
+    same = one if found.n_graphs == 1 else quantity(found.n_graphs, one)
+    return Report(
+        title=f"Compared: {', '.join(found.names)}",
+        statement=[
+            (
+                f"{len(found.names)} runs on the same {same}. Each is compared with the first, ",
+                Marked(first, "bdi"),
+                f", {one} by {one}.",
+            )
+        ],
+        numbers=[
+            KeyFigure(f"{len(found.names)}", "runs", "number-runs"),
+            KeyFigure(f"{found.n_graphs:,}", plural(found.n_graphs, one), "number-graphs"),
+            KeyFigure(f"{n_rows:,}", f"{plural(n_rows, one)} on which they differ", "number-different"),
+        ],
+        notices=found.notices,
+        sections=[
+            _verdicts(found, by_radius),
+            Section(
+                "curves",
+                "Axis by axis",
+                [
+                    Text(
+                        phrase=f"The share of {one}s that are {found.what} against a number of flips on one axis, with "
+                        "none on the others.",
+                        only="page",
+                    ),
+                    Curves(
+                        name="compare-plot",
+                        panels=(panels := found.panels),
+                        about=f"Shares {found.what}, run by run and axis by axis; the table below has the differences.",
+                        many=len(panels) > MAX_LINES,
+                    ),
+                ],
+            ),
+            _differences(found, first),
+            *_gains(found),
+            _different(found),
+        ],
+        origin=[{run.name: list(run.about(SHOWN_SETTINGS))} for run in found.runs],
+        values={"runs": list(found.names), "threat": str(found.threat), "n_rows": found.n_graphs},
+        skip=("different", f"the {one}s"),
+    )
+
+
+def _verdicts(found: Comparison, by_radius: bool) -> Section:
+    one, right = found.one, "right" if found.known else "answered"
+    listed = f"the attacks on the list: {found.threat.label}"
+    attackers = "an attacker with at most this many flips, wherever they are" if by_radius else listed
+    verdicts = found.verdicts
+    cells = [(_named(run), row.attacks, *row.cells(weighed).values()) for run, row, weighed in verdicts]
+    heads = ("run", "flips" if by_radius else "attacks", "listed", f"{one}s", right, "certified by p_A",
+             "certified with evidence", "broken", "open")  # fmt: skip
+    values = [{"run": run, **row._asdict(), "weighed": weighed} for run, row, weighed in verdicts]
+    meaning = f"What becomes of the {one}s that are answered{' right' * found.known}, for {attackers}."
+    caption = (
+        "Certified with evidence: by either argument; of a plain model, by trying every attack. A dash: the run has no "
+        "evidence about these attacks, or does not list them."
+    )
+    table = Table(
+        name="verdict-table", heads=heads, rows=cells, left=2, head_column=False, key="verdicts", values=values
+    )
+    blocks = [Text(phrase=meaning), table, Text(phrase=caption, caption=True, only="page")]
+    return Section("verdicts", "Certified, open, broken", blocks)
+
+
+def _differences(found: Comparison, first: str) -> Section:
+    meaning = (
+        f"The share {found.what}, less that of ", Marked(first, "bdi"), f" on the same {found.one}s. Each interval "
+        f"holds with probability 95% over the choice of {found.one}s, by itself; one that contains 0 shows no "
+        "difference.",
+    )  # fmt: skip
+    rows = [(_named(each.run), *(cell.replace("-", "−") for cell in each.cells[1:])) for each in found.differences]
+    heads, values = ("run", "flips", "share", "difference", "interval"), [each._asdict() for each in found.differences]
+    table = Table(
+        name="difference-table", heads=heads, rows=rows, left=2, head_column=False, key="differences", values=values
+    )
+    notes = [Text(phrase=" ".join(notes), caption=True)] if (notes := found.notes) else []
+    return Section("differences", "Differences", [Text(phrase=meaning), table, *notes])
+
+
+def _gains(found: Comparison) -> list[Section]:
+    rows = [(_named(run), *gain_cells(each)) for run, each in found.gains]
+    return [gains_section(("run", *GAIN_HEADS), rows, f"{found.one}s", [])] if rows else []
+
+
+def _different(found: Comparison) -> Section:
+    heading, n = f"{found.one.capitalize()}s on which they differ", len(found.rows)
+    if not n:
+        return Section("different", heading, [Text(phrase="There are none: all answers and radii are equal.")])
+    rows = [tuple(_named(cell) for cell in row) for row in found.rows[:MAX_DIFFERENT]]
+    caption = "Under the name of an axis: the most flips that are certified there alone."
+    caption += f" The {MAX_DIFFERENT} most different of {n}." * (n > MAX_DIFFERENT)
+    table = Table(
+        name="different-table", heads=found.heads, rows=rows, left=2, head_column=False, most=20,
+        key="different", values=[dict(zip(found.heads, row, strict=True)) for row in found.rows],
+    )  # fmt: skip
+    return Section("different", heading, [table, Text(phrase=caption, caption=True)])
+
+
 def write_comparison(
     path: str | os.PathLike[str], runs: Mapping[str, AnyArchive], *, threat: Threat | str | None = None
 ) -> Comparison:
-    """Writes a comparison as one HTML page, and returns what it says; a file with other content is not replaced."""
-    file = target(path)
-    found = compare(runs, threat=threat)
-    what, n_rows = "right and certified" if found.known else "certified", len(found.rows)
-    content: dict[str, object] = {
-        "found": found,
-        "same": found.one if found.n_graphs == 1 else quantity(found.n_graphs, found.one),
-        "what": what,
-        "shown": found.rows[:MAX_DIFFERENT],
-        "numbers": [
-            KeyFigure(f"{len(found.names)}", "runs", "number-runs"),
-            KeyFigure(f"{found.n_graphs:,}", plural(found.n_graphs, found.one), "number-graphs"),
-            KeyFigure(f"{n_rows:,}", f"{plural(n_rows, found.one)} on which they differ", "number-different"),
-        ],
-        "notices": found.notices,
-        "gain_heads": GAIN_HEADS,
-        "gains": [(run, *gain_cells(each)) for run, each in found.gains],
-        "origin": found.origin,
-    }
-    html = assemble(
-        "report/templates/compare.html",
-        content,
-        title=f"Compared: {', '.join(found.names)}",
-        scripts=["text.js", "charts.js", "compare.js"],
-        data={"curves": list(found.curves), "what": what},
-    )
+    """Writes a comparison as one HTML page, and returns it; a file with other content is not replaced."""
+    file, found = target(path), compare(runs, threat=threat)
+    report = comparison_report(found)
     try:
-        same = file.is_file() and file.read_bytes() == as_bytes(html)
+        there = file.read_bytes() if file.is_file() else None
     except OSError:
-        same = False  # its content is not known
-    if file.is_file() and not same:
+        there = b""  # its content is not known
+    if there not in (None, as_bytes(page_of(report))):
         raise StarcertError(f"{file}: is there already, with other content. Name another file: --out another.html")
-    if not same:
-        write_page(file, html)
+    if there is None:
+        write_page(file, report)
     return found

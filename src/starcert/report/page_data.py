@@ -1,4 +1,4 @@
-"""The report: certificates in words, and the data that the page's scripts draw from: one JSON value, column by column.
+"""What the scripts of a report draw from: one JSON value, column by column.
 
 A row is what is classified: a graph, a node of a graph, or another object. What is known about the object itself (how
 large it is, how it is drawn) is there once, however many rows are about it.
@@ -6,9 +6,7 @@ large it is, how it is drawn) is there once, however many rows are about it.
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import asdict
 from itertools import chain
 from typing import Any, NamedTuple
@@ -16,167 +14,26 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from starcert.archive import BLIND, Archive
-from starcert.claims.metrics import right
+from starcert.archive import Archive
+from starcert.claims.answers import right
 from starcert.claims.sentences import in_short
 from starcert.math.confidence import spends_on_all_classes
 from starcert.math.limits import share_of_alpha
-from starcert.objects.binding import Problem
 from starcert.objects.graph_kind import DRAWN_EDGES, DRAWN_NODES
 from starcert.objects.kinds import kind_of
 from starcert.objects.sites import Sites
 from starcert.objects.words import AttackWords, Words
-from starcert.report import findings
-from starcert.report.document import KeyFigure, Notice, assemble, target, write_page
+from starcert.report.blocks import Curves, Line, Panel
 from starcert.report.drawings import Drawings, threat_data, verdict_data
-from starcert.report.findings import ReportSummary
-from starcert.report.radius_tables import Grids, Pair, Radii, Slices, limits_of, slack_tables, surfaces
-from starcert.report.worth import GAIN_HEADS, Worth
+from starcert.report.radius_tables import Grids, Pair, Radii, Slices, Surfaces, limits_of, slack_tables, surfaces
 from starcert.system.errors import InvalidParameterError
-from starcert.system.output import at_most, holds_at_least
+from starcert.system.output import holds_at_least
 
-SCRIPTS = (
-    "text.js",
-    "charts.js",
-    "frontier.js",
-    "layout.js",
-    "formula.js",
-    "drawing.js",
-    "plots.js",
-    "table.js",
-    "page.js",
-)
+MAX_LINES = 4  # axes in one plot; more have a small plot each
 
 
-def write_report(
-    path: str | os.PathLike[str],
-    archive: Archive,
-    problem: Problem | Sequence[Sites],
-    *,
-    title: str = "Robustness certificates",
-    base: Sequence[int] | None = None,
-) -> None:
-    """Writes certificates as one self-contained HTML page.
-
-    The page opens from disk in any browser and loads nothing. It appears under its name only when it is complete.
-
-    Args:
-        path: the file to write; one that is there is replaced.
-        archive: the certificates and what they are about.
-        problem: what was certified, as `SmoothedClassifier.problem` makes it, or the sites of its objects: they are
-            drawn.
-        title: the heading of the page.
-        base: the base classifier's answer on each clean row; None: not known.
-
-    Raises:
-        InvalidParameterError: if the sites are not those of the archive's graphs.
-        StarcertError: if the file cannot be written.
-    """
-    if not isinstance(archive, Archive):
-        hint = "Make one with Archive.from_result(certificates)."
-        raise InvalidParameterError("archive", "be an Archive", type(archive).__name__, hint)
-    file = target(path)
-    sites = list(problem.sites if isinstance(problem, Problem) else problem)
-    _check_sites(archive, sites)
-    if base is not None and len(base) != len(archive):
-        raise InvalidParameterError("base", f"have an answer for each of {len(archive)} rows", len(base))
-    archive = archive.confirmed()  # where a file states a capacity, the sites have it
-    write_page(file, _page(archive, page_data(archive, sites), title, base))
-
-
-def _page(archive: Archive, found: PageData, title: str, base: Sequence[int] | None) -> str:
-    regions = [(region, archive.noise[region].describe()) for region in archive.noise.regions]
-    regions += [("in no region", found.fixed)] if found.fixed else []
-    worth = Worth.of(archive, found.words)
-    verdicts, further = findings.verdict_rows(archive, found.words)
-    content: dict[str, object] = {
-        "n_graphs": len(archive),
-        "words": found.words,
-        "nodes": archive.nodes is not None,
-        "holds": found.data["holds"],
-        "whose": "each certificate by itself" if archive.together == 1 else _all_together(archive),
-        "verdicts": verdicts[:SHOWN_VERDICTS],
-        "more_verdicts": verdicts[SHOWN_VERDICTS:],
-        "further_radii": further,
-        "weighed": archive.certificates.verdicts is not None,
-        "by_radius": findings.has_radii_by_evidence(archive),
-        "threat": archive.certificates.listed_threat,
-        "verdict_notes": findings.verdict_notes(verdicts),
-        "left_out": findings.without_attacks(archive, found.words),
-        "together": findings.changed_together(archive),
-        "advice": findings.votes_to_settle(findings.by_size(archive), found.words),
-        "known": any(label is not None for label in archive.labels),
-        "numbers": list(_numbers(archive, found.counts, found.words, base, worth)),
-        "notices": [*found.notices, *(() if worth is None else worth.notices)],
-        "gain_heads": GAIN_HEADS,
-        "gains": [] if worth is None else worth.cells,
-        "gain_notes": [] if worth is None else worth.notes,
-        "blind_model": "" if worth is None else worth.about,
-        "origin": [
-            {"Noise by region": regions, "Settings": list(_settings(archive, found.words))},
-            {"Provenance": [(name, text) for name, text in archive.provenance.items() if text]},
-        ],
-    }
-    return assemble("report/templates/report.html", content, title=title, scripts=SCRIPTS, data=found.data)
-
-
-def _numbers(
-    archive: Archive, counts: ReportSummary, words: Words, base: Sequence[int] | None, worth: Worth | None
-) -> Iterator[KeyFigure]:
-    yield KeyFigure(f"{counts.n_graphs:,}", words.one if counts.n_graphs == 1 else words.many, "number-graphs")
-    if counts.majority is not None:
-        among = "" if counts.n_labelled == counts.n_graphs else f" of the {counts.n_labelled:,} with a known class"
-        yield KeyFigure(f"{counts.n_right / counts.n_labelled:.1%}", f"answered right{among}", "number-accuracy")
-        if base is not None:
-            n_right = sum(answer == label for answer, label in zip(base, archive.labels, strict=True))
-            clean = f"right without noise: the base classifier{among}"
-            yield KeyFigure(f"{n_right / counts.n_labelled:.1%}", clean, "number-base")
-        share = f"{counts.majority[1] / counts.n_labelled:.1%}"
-        name = archive.class_names[counts.majority[0]]
-        yield KeyFigure(share, "majority-class share", "number-majority", name)
-        yield from () if worth is None else worth.figures
-    else:
-        yield KeyFigure("unknown", "accuracy: the true classes are not known", "number-accuracy")
-    yield KeyFigure(f"{counts.n_abstained / counts.n_graphs:.1%}", "abstentions", "number-abstained")
-    yield from findings.smallest_attack(archive)
-    whose = "each certificate" if archive.together == 1 else _all_together(archive)
-    alpha = at_most(archive.certificates.alpha or archive.alpha)
-    yield KeyFigure(alpha, f"alpha, the failure probability of {whose}", "number-alpha")
-
-
-def _all_together(archive: Archive) -> str:
-    return f"all {archive.together:,} certificates together"
-
-
-def _settings(archive: Archive, words: Words) -> Iterator[tuple[str, str]]:
-    shown = {BLIND, "noise"} if archive.settings.get("noise") == archive.noise.to_dict() else {BLIND}
-    for purpose, setting, votes in (
-        ("estimation", "samples", archive.votes.counts),
-        ("selection", "selection_samples", archive.votes.selection),
-    ):
-        numbers = "none: the class is chosen on the estimation votes, at the price of alpha"
-        if votes is not None:
-            least, most = int(votes.sum(axis=1).min()), int(votes.sum(axis=1).max())
-            numbers = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-            shown |= {setting} if least == most == archive.settings.get(setting) else set()
-        yield f"{purpose} votes per {words.one}", numbers
-    if archive.votes.audit is not None:
-        yield "audit", str(archive.votes.audit).replace("graphs", str(archive.settings.get("objects", "graphs")))
-    if archive.max_radius is not None:
-        asked = zip(archive.noise.axes, archive.max_radius, strict=True)
-        yield "max_radius", ", ".join(f"{axis} {count:,}" for axis, count in asked)
-    yield from _flattened({name: value for name, value in archive.settings.items() if name not in shown})
-
-
-def _flattened(settings: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:
-    for name, value in settings.items():
-        if isinstance(value, Mapping) and value:
-            yield from _flattened(value, f"{prefix}{name}.")
-        elif value is not None:  # a setting that was left out
-            yield prefix + name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _check_sites(archive: Archive, sites: Sequence[Sites]) -> None:
+def check_sites(archive: Archive, sites: Sequence[Sites]) -> None:
+    """Refuses sites that are not those of an archive's objects."""
     objects = objects_of(archive)
     if len(sites) != int(objects.max()) + 1:
         raise InvalidParameterError("sites", f"have one entry for each of {objects.max() + 1} graphs", len(sites))
@@ -207,19 +64,16 @@ def objects_of(archive: Archive) -> npt.NDArray[np.int64]:
     return archive.votes.objects if several else np.arange(len(archive))
 
 
-SHOWN_VERDICTS = 24  # rows of the table of verdicts; those beyond are unfolded by a click
 SAMPLES = (100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 """The numbers of samples that the page can try at the observed share of votes."""
 
 
 class PageData(NamedTuple):
-    """What the page says; `data` is the JSON value that the browser draws from."""
+    """What a page has that neither a terminal nor a program shows."""
 
-    data: dict[str, Any]
-    counts: ReportSummary
-    notices: list[Notice]
-    fixed: str
-    words: Words
+    data: dict[str, Any]  # the JSON value that the browser draws from
+    curves: Curves  # the shares certified, axis by axis
+    verified: bool  # whether everything beyond the frontiers is proved, too
 
 
 def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
@@ -229,7 +83,6 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
     attack = AttackWords(archive.noise, words)
     slices = Slices(archive)
     slice_radii = _slice_radii(slices.of, slices.pairs, len(archive))  # first: notices say whether all were proved
-    counts = findings.summary(archive)
     shares = surfaces(archive, slices)
     bounds = archive.certificates.bounds
     drawn = Drawings(sites, archive.noise.regions)
@@ -248,7 +101,7 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
         "classes": list(archive.class_names),
         "fallback": None if bounds.blind is None else bounds.blind.threshold,
         "holds": holds_at_least(archive.certificates.alpha or archive.alpha),
-        "labelled": counts.n_labelled,
+        "labelled": sum(label is not None for label in archive.labels),
         "pairs": [list(pair) for pair in slices.pairs],
         "slack": slack_tables(archive, slices)._asdict(),
         "surface": {
@@ -293,10 +146,42 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> PageData:
         data["evidence"] |= {"slices": by_counts, "surface": _lists(*shares.by_counts)}
     if (threat := archive.certificates.listed_threat) is not None:
         data["threat"] = threat_data(archive.certificates, threat)
-    fixed = findings.fixed_pairs([each.n_fixed for each in sites], words)
-    hidden = findings.invisible_sites(archive.noise, archive.capacities, archive.anchored)
-    fixed = " ".join(filter(None, (fixed, hidden)))
-    return PageData(data, counts, list(findings.notices(archive, counts, slices, words)), fixed, words)
+    return PageData(data, _axis_curves(shares, slices.pairs, attack, words), slices.verified)
+
+
+def _axis_curves(shares: Surfaces, pairs: Sequence[Pair], attack: AttackWords, words: Words) -> Curves:
+    """For each axis the share certified, and that right and certified, by the number of flips there alone.
+
+    Either has a plot of all axes; of many axes, each has a small plot with both.
+    """
+    found = list[tuple[str, str, Line]]()  # the axis and what is counted, with a line for it
+    for axis, (_, _, title) in enumerate(attack.axes):
+        p = next(place for place, pair in enumerate(pairs) if axis in pair)
+        kinds = (
+            ("right and certified", shares.right, shares.labelled[p]),
+            ("certified", shares.certified, shares.graphs[p]),
+        )
+        for what, grids, whole in kinds:
+            along = grids[p][:, 0] if len(pairs[p]) > 1 and pairs[p][0] == axis else grids[p][0]
+            counts = along.tolist() if whole else []  # None where nothing is known
+            y = [n / whole for n in (counts[: counts.index(None)] if None in counts else counts)]
+            x = shares.ticks[axis][: len(y)]
+            hover = [f"{title}: {n:,}\n{share:.1%} {what}" for n, share in zip(x, y, strict=True)]
+            if y:
+                found.append((title, what, Line(f"{title.removeprefix('flips in ')}: {what}", x, y, hover)))
+    y_title, many = f"share of {words.many}", len(attack.axes) > MAX_LINES
+    if many:
+        panels = [
+            Panel(title, y_title, [line._replace(name=what) for own, what, line in found if own == title][::-1])
+            for title in dict.fromkeys(title for title, _, _ in found)
+        ]
+    else:
+        panels = [
+            Panel("flips on one axis", y_title, [line for _, own, line in found if own == what])
+            for what in dict.fromkeys(what for _, what, _ in found)
+        ]
+    about = f"Shares of {words.many} certified, axis by axis."
+    return Curves(name="curves-plot", panels=panels, about=about, many=many)
 
 
 def _n_fixed_edges(sites: Sites) -> int:

@@ -1,0 +1,214 @@
+"""The report of a sweep: what accuracy buys, the levels over the grid, and one by one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import product
+
+from starcert.claims.paired import share_interval
+from starcert.report.blocks import Drawn, KeyFigure, Marked, Phrase, Report, Section, Table, Text
+from starcert.runs.grid import noise_text
+from starcert.runs.run_file import RUN
+from starcert.runs.sweep_result import (
+    SweepResult,
+    about_graphs,
+    advice,
+    blind_sentences,
+    mean_shown,
+    next_command,
+    notices,
+    share_apart,
+    size_counts,
+    tie_sentence,
+    verdict,
+)
+from starcert.runs.sweep_table import sweep_rows
+from starcert.system.files import versions
+
+
+def sweep_report(sweep: SweepResult) -> Report:
+    """A sweep as blocks: a page draws its front and maps of it, a terminal has the table of levels."""
+    run, first = sweep.settings.run, sweep.levels[0]
+    factors, majority = sweep.settings.grid.factors, sweep.class_names[sweep.majority]
+    # Which value of each factor every level has, in the order of the grid.
+    places = list(product(*(range(len(factor.values)) for factor in factors)))
+    return Report(
+        title=f"Choosing the noise: {run.data_title}",
+        statement=list(_statement(sweep)),
+        numbers=[
+            KeyFigure(f"{len(sweep.levels):,}", "noise levels", "number-levels"),
+            KeyFigure(f"{first.n_graphs:,}", "graphs", "number-graphs"),
+            KeyFigure(f"{first.majority_share:.1%}", "majority-class share", "number-majority", majority),
+            *(KeyFigure(f"{each[0].blind:.1%}", "right, blind model", "number-blind") for each in sweep.gains[:1]),
+            KeyFigure(
+                f"{len(sweep.worthwhile):,}",
+                "Pareto-optimal levels that are better than a constant answer",
+                "number-unbeaten",
+            ),
+        ],
+        notices=list(notices(sweep)),
+        sections=[
+            Section(
+                "trade",
+                "What accuracy buys",
+                [
+                    Drawn(template="sweep_front"),
+                    Text(phrase=tie_sentence(sweep) or advice(sweep), name="tie", only="page"),
+                    Text(phrase=" ".join(blind_sentences(sweep)), name="blind", only="page"),
+                ],
+            ),
+            Section("maps", "Over the grid", [Drawn(template="sweep_maps")], "page"),
+            Section("levels", "Level by level", list(_levels(sweep))),
+            Section("next", "", [Text(phrase=each) for each in _next(sweep)], "terminal"),
+        ],
+        origin=[{"Settings": list(_settings_shown(sweep))}, {"Provenance": list(versions().items())}],
+        skip=("levels", "the levels"),
+        scripts=("sweep_plots.js", "sweep_page.js"),
+        styles=("sweep_page.css",),
+        data={
+            "factors": [{"name": factor.name, "values": list(factor.texts)} for factor in factors],
+            "axes": first.noise.axes,
+            "majority": first.majority_share,
+            "goal": None if run.threat is None else sweep.goal,
+            "chosen": sweep.unbeaten[0] if sweep.suggested is None else sweep.suggested,
+            "order": sweep.order,
+            "levels": [_level_drawn(sweep, number, at) for number, at in enumerate(places)],
+        },
+        values={
+            "class_names": list(sweep.class_names),
+            "goal": sweep.goal,
+            "suggested": None if sweep.suggested is None else sweep.suggested + 1,
+            "ties": [] if sweep.suggested is None else [number + 1 for number in sweep.ties],
+            "next": None if sweep.suggested is None else next_command(sweep, sweep.suggested, str(sweep.folder / RUN)),
+        },
+    )
+
+
+def _statement(sweep: SweepResult) -> Iterator[Phrase]:
+    levels = f"{len(sweep.levels):,} noise level{'s' * (len(sweep.levels) != 1)}"
+    yield (
+        f"{levels}, each tried with {sweep.settings.run.samples:,} noisy copies of every graph on "
+        f"{about_graphs(sweep)}. More noise certifies more flips and costs accuracy; this page shows what is to be "
+        "had for what. A certification with more samples reaches further at every level."
+    )
+    both = (
+        " Radii count what is certified by p_A, how often the class won, or by evidence, where the flips of the votes "
+        "fell; the table has those by p_A alone beside them."
+    )
+    yield (
+        "A level is ", Marked("Pareto-optimal"), " if no other one is at least as accurate, reaches at least as far on "
+        "every axis, and is better in one of these. How far a level reaches on an axis is its mean certified radius: "
+        "how many flips there alone are certified, the mean over the graphs that have sites there, 0 for a graph that "
+        "is answered wrong or not at all." + both * (sweep.levels[0].by_counts is not None),
+    )  # fmt: skip
+
+
+def _levels(sweep: SweepResult) -> Iterator[Table | Text]:
+    """The table of levels: of its columns, a terminal has those that fit."""
+    rows, threat = [_cells(sweep, number) for number in sweep.order], sweep.settings.counted
+    heads = list(rows[0])
+    alone = tuple(head for head in heads if head.startswith("by p_A alone"))
+    few = [head for head in heads if head not in ("less the best", "most frequent answer", *alone)]
+    yield Table(
+        name="level-table", heads=heads, rows=[list(row.values()) for row in rows], head_column=False, left=2,
+        only="page", key="levels", values=list(sweep_rows(sweep)),
+    )  # fmt: skip
+    title = f"{len(rows):,} noise levels on {about_graphs(sweep)}"
+    # Only at a space does a cell break: after a comma, never in the name of a region.
+    short = [[str(row[head]).replace(",", ", ") if head == "noise" else row[head] for head in few] for row in rows]
+    yield Table(title=title, heads=few, rows=short, left=2, only="terminal", more="sweep.csv has all")
+    counted = ""
+    if threat is not None:
+        what = "Any k" if threat.by_radius else f"Under {threat.label}"
+        attacks = "at most k flips, wherever they are" if threat.by_radius else "its attacks, which are all listed"
+        counted = (
+            f" {what}: how many graphs are right and certified, broken (an attack is known; only with own_samples) or "
+            f"open under {attacks}."
+        )
+        without = [each.n_without for each in sweep.levels[0].by_size[-1:]]
+        if not threat.by_radius and any(without):
+            counted += f" {without[0]} of the graphs can not be attacked so, and are left out there."
+    caption = (
+        "Accuracy: answered right, abstentions count as wrong; in brackets an interval that holds with probability 95% "
+        "over the choice of graphs. Less the best: the difference from the best level on the same graphs, with such an "
+        f"interval; a tie if it holds 0.{counted} Most frequent answer: its share among the answers that are given."
+    )
+    yield Text(phrase=caption, caption=True, only="page")
+
+
+def _cells(sweep: SweepResult, number: int) -> dict[str, Phrase]:
+    """What the table says of a level, by column."""
+    level, own, threat = sweep.levels[number], sweep.standings[number], sweep.settings.run.threat
+    axes, by_counts = level.noise.axes, () if level.by_counts is None else level.by_counts.mean_radii
+    found: dict[str, Phrase] = {"level": f"{number + 1}", "noise": noise_text(level.noise)}
+    found["accuracy"] = _within(level.accuracy, *share_interval(level.n_right, level.n_graphs))
+    if threat is not None:
+        found[f"certified, {threat.label}"] = _within(own.value, own.low, own.high)
+    best = number == sweep.suggested
+    found["less the best"] = "best" if best else (
+        f"{share_apart(own.by)} ", Marked(f"({share_apart(own.least, own.most)}){', tie' * own.tie}", "small"),
+    )  # fmt: skip
+    found["abstains"] = f"{level.n_abstained / level.n_graphs:.1%}"
+    found |= {f"mean radius, {axis}": mean_shown(mean) for axis, mean in zip(axes, level.mean_radii, strict=True)}
+    found |= {f"by p_A alone, {axis}": mean_shown(mean) for axis, mean in zip(axes, by_counts, strict=False)}
+    for each in level.by_size:
+        for what, n in size_counts(sweep, each):
+            found[f"{each.label}: {what}"] = "–" if n is None else f"{n:,}"
+    for gain in sweep.gains[number][1:2] if sweep.gains else ():
+        found[f"structure gain, {gain.attacks}"] = str(gain)
+    answer = "none" if level.answer is None else sweep.class_names[level.answer]
+    found["most frequent answer"] = (Marked(answer, "bdi"), f" {level.answer_share:.0%}")
+    found["verdict"] = verdict(sweep, number)
+    return found
+
+
+def _within(value: float, low: float, high: float) -> Phrase:
+    return (f"{value:.1%} ", Marked(f"({low:.0%}–{high:.0%})", "small"))
+
+
+def _next(sweep: SweepResult) -> Iterator[str]:
+    """What to do after a sweep."""
+    yield from filter(None, [tie_sentence(sweep), *blind_sentences(sweep), advice(sweep)])
+    if sweep.suggested is not None:
+        yield f"  {next_command(sweep, sweep.suggested, os.path.relpath(sweep.folder / RUN))}"
+
+
+def _level_drawn(sweep: SweepResult, number: int, at: tuple[int, ...]) -> dict[str, object]:
+    """What the scripts of the page draw of a level, which has these values of the grid's factors."""
+    level, own, named = sweep.levels[number], sweep.standings[number], sweep.settings.run.threat is not None
+    by_goal = f"{sweep.goal} {own.value:.1%}; " * named
+    beside = (
+        f"less the best by {sweep.goal}: {share_apart(own.by)} ({share_apart(own.least, own.most)}){', tie' * own.tie}"
+    )
+    return {
+        "noise": noise_text(level.noise),
+        "at": at,
+        "accuracy": level.accuracy,
+        "radii": level.mean_radii,
+        "goal": own.value,
+        "unbeaten": sweep.beaten_by[number] is None,
+        "constant": level.constant,
+        "verdict": verdict(sweep, number),
+        "standing": by_goal + ("the best" if number == sweep.suggested else beside),
+        "command": next_command(sweep, number, f"{sweep.folder.name}/{RUN}"),
+    }
+
+
+def _settings_shown(sweep: SweepResult) -> Iterator[tuple[str, str]]:
+    run = sweep.settings.run
+    yield "model", str(run.model) + (", the same for all levels" if sweep.one_model else ", made for each level")
+    yield "data", about_graphs(sweep)
+    yield "regions", str(run.regions or "every node pair")
+    yield "grid", str(sweep.settings.grid)
+    fixed = sweep.settings.grid.fixed(sweep.levels[0].noise)
+    if fixed:
+        yield "noise at all levels", ", ".join(f"{name}={law}" for name, law in fixed.items())
+    for key in ("samples", "selection_samples", "alpha", "family", "seed", "split_seed"):
+        yield key, str(getattr(run, key))
+    if run.evidence:
+        yield "evidence", f"yes, with at most {run.own_samples:,} votes at attacked versions of a graph"
+    if run.threat is not None:
+        yield "threat", f"{run.threat}: {run.threat.label}"
+    if run.plan != "fixed":
+        yield "plan", run.plan
