@@ -65,7 +65,7 @@ Where: TypeAlias = Literal["", "page", "terminal"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Block:
+class ReportBlock:
     """One part of a section."""
 
     template: ClassVar[str]  # what draws it on a page
@@ -76,7 +76,7 @@ class Block:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Text(Block):
+class Text(ReportBlock):
     """A paragraph, or the caption of what stands before it."""
 
     template = "text"
@@ -85,7 +85,7 @@ class Text(Block):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table(Block):
+class TableBlock(ReportBlock):
     """A table. The first `left` columns are words, the others numbers; a page folds the rows after `folded`."""
 
     template = "table"
@@ -100,7 +100,7 @@ class Table(Block):
     more: str = "the page has all"
 
 
-class Line(NamedTuple):
+class Curve(NamedTuple):
     """A line of a plot, with a text for each of its points."""
 
     name: str
@@ -115,12 +115,12 @@ class Panel(NamedTuple):
 
     x_title: str
     y_title: str
-    lines: Sequence[Line]
+    lines: Sequence[Curve]
     shares: bool = True  # whether its y axis has shares
 
 
 @dataclass(frozen=True, kw_only=True)
-class Curves(Block):
+class Curves(ReportBlock):
     """Plots with lines, side by side; small ones if there are `many`. `about` says in words what they show."""
 
     template = "curves"
@@ -139,7 +139,7 @@ class IntervalRow(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Intervals(Block):
+class Intervals(ReportBlock):
     """Intervals on one scale."""
 
     template = "intervals"
@@ -150,7 +150,7 @@ class Intervals(Block):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Drawn(Block):
+class Drawn(ReportBlock):
     """A part of a page that its scripts fill: a map, objects. It has a template of its own, filled with `content`."""
 
     template: str  # type: ignore[misc]  # its own
@@ -162,7 +162,7 @@ class Section(NamedTuple):
 
     name: str
     heading: str
-    blocks: Sequence[Block]
+    blocks: Sequence[ReportBlock]
     only: Where = ""
 
 

@@ -16,7 +16,7 @@ from starcert.objects.binding import Problem
 from starcert.objects.sites import Sites
 from starcert.objects.words import MAX_TUPLE, AttackWords, Words
 from starcert.report import findings
-from starcert.report.blocks import Drawn, KeyFigure, Marked, Notice, Phrase, Report, Section, Table, Text
+from starcert.report.blocks import Drawn, KeyFigure, Marked, Notice, Phrase, Report, Section, TableBlock, Text
 from starcert.report.document import target, write_page
 from starcert.report.drawings import threat_data
 from starcert.report.findings import ReportSummary
@@ -214,7 +214,7 @@ def _verdicts(archive: Archive, words: Words) -> Iterator[Section]:
         [
             Text(phrase=f"What becomes of the {many} that are answered{' right' * known}, for {attackers}"),
             Drawn(template="legend", content={"tones": tones if weighed else tones[::2]}),
-            Table(
+            TableBlock(
                 name="verdict-table",
                 heads=("attacks" if threat else "flips", *["listed"] * bool(threat), many, right, *columns, "shares"),
                 rows=cells,
@@ -284,7 +284,7 @@ def _in_place_of_drawings(archive: Archive, words: Words) -> Iterator[Section]:
     title = f"{words.many.capitalize()} {what}, by the number of flips on one axis"
     if any(counts[0].n_without for counts in found.values()):
         notes = [f"Shares are of the {words.many} that have sites on the axis.", *notes]
-    table = Table(heads=("axis", *map(str, steps), "sites"), rows=rows, most=len(rows))
+    table = TableBlock(heads=("axis", *map(str, steps), "sites"), rows=rows, most=len(rows))
     attack, said = AttackWords(archive.noise, words), []
     for name, one in zip(archive.names, certificates, strict=True):
         if told := "".join(in_short(one, attack, archive.class_names)):
@@ -319,7 +319,7 @@ def _withstood(archive: Archive, words: Words) -> Section:
         "Certified: no attack of at most this many flips changes the answer. Broken: an attack of this many flips is "
         "known that does. Any flips: no attack of this many flips, wherever they are, changes the answer."
     )
-    table = Table(heads=heads, rows=rows, left=len(heads), more="results.csv has all")
+    table = TableBlock(heads=heads, rows=rows, left=len(heads), more="results.csv has all")
     blocks = [table, *([] if threat else [Text(phrase=meaning)])]
     return Section("withstood", f"What each {words.one} withstands{axes}", blocks, "terminal")
 

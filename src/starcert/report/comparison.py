@@ -23,7 +23,19 @@ from starcert.objects.laws.law import Move
 from starcert.objects.noise import Noise
 from starcert.objects.threats import AnyFlips, Threat, read_threat
 from starcert.objects.words import AttackWords
-from starcert.report.blocks import Curves, KeyFigure, Line, Marked, Notice, Panel, Phrase, Report, Section, Table, Text
+from starcert.report.blocks import (
+    Curve,
+    Curves,
+    KeyFigure,
+    Marked,
+    Notice,
+    Panel,
+    Phrase,
+    Report,
+    Section,
+    TableBlock,
+    Text,
+)
 from starcert.report.compared_runs import (
     AnyArchive,
     ComparedRun,
@@ -169,7 +181,7 @@ class Comparison:
     @property
     def panels(self) -> list[Panel]:
         """The shares by the number of flips on one axis, with none on the others: a plot for each axis."""
-        found: dict[str, list[Line]] = {}
+        found: dict[str, list[Curve]] = {}
         for run in self.runs:
             furthest = max(map(max, run.reach.values()), default=0)
             for axis in run.axes:
@@ -179,7 +191,7 @@ class Comparison:
                 y = [float((run.certified({axis: n}) & self.right(run))[there].mean()) for n in x]
                 known = list(takewhile(lambda n: y[n] or not run.why_unknown({axis: n}), x))  # noqa: B023  (at once)
                 hover = [f"{run.name}: {n} flips in {axis}\n{y[n]:.1%} {self.what}" for n in known]
-                found.setdefault(axis, []).extend([Line(run.name, known, y[: len(known)], hover)] if known else [])
+                found.setdefault(axis, []).extend([Curve(run.name, known, y[: len(known)], hover)] if known else [])
         return [Panel(f"flips in {axis}", f"share {self.what}", lines) for axis, lines in found.items()]
 
     @property
@@ -426,7 +438,7 @@ def _verdicts(found: Comparison, by_radius: bool) -> Section:
         "Certified with evidence: by either argument; of a plain model, by trying every attack. A dash: the run has no "
         "evidence about these attacks, or does not list them."
     )
-    table = Table(
+    table = TableBlock(
         name="verdict-table", heads=heads, rows=cells, left=2, head_column=False, key="verdicts", values=values
     )
     blocks = [Text(phrase=meaning), table, Text(phrase=caption, caption=True, only="page")]
@@ -441,7 +453,7 @@ def _differences(found: Comparison, first: str) -> Section:
     )  # fmt: skip
     rows = [(_named(each.run), *(cell.replace("-", "−") for cell in each.cells[1:])) for each in found.differences]
     heads, values = ("run", "flips", "share", "difference", "interval"), [each._asdict() for each in found.differences]
-    table = Table(
+    table = TableBlock(
         name="difference-table", heads=heads, rows=rows, left=2, head_column=False, key="differences", values=values
     )
     notes = [Text(phrase=" ".join(notes), caption=True)] if (notes := found.notes) else []
@@ -460,7 +472,7 @@ def _different(found: Comparison) -> Section:
     rows = [tuple(_named(cell) for cell in row) for row in found.rows[:MAX_DIFFERENT]]
     caption = "Under the name of an axis: the most flips that are certified there alone."
     caption += f" The {MAX_DIFFERENT} most different of {n}." * (n > MAX_DIFFERENT)
-    table = Table(
+    table = TableBlock(
         name="different-table", heads=found.heads, rows=rows, left=2, head_column=False, most=20,
         key="different", values=[dict(zip(found.heads, row, strict=True)) for row in found.rows],
     )  # fmt: skip

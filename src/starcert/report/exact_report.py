@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from starcert.archive import BLIND, BlindRow, ExactArchive
 from starcert.claims.outcomes import SizeCounts
 from starcert.objects.sites import Sites
-from starcert.report.blocks import KeyFigure, Notice, Report, Section, Table, Text
+from starcert.report.blocks import KeyFigure, Notice, Report, Section, TableBlock, Text
 from starcert.report.findings import anchored_notice
 from starcert.report.worth import Worth
 from starcert.system.output import quantity
@@ -30,6 +30,8 @@ def exact_report(archive: ExactArchive, sites: Sequence[Sites], title: str) -> R
     caption = f"Certified, broken and open are counted among the {word}s that are {right}."
     heads = ("name", "true", "answer", *(result.proof.threat.label_of(each.size) for each in sizes),
              "the attack that breaks", "then", "attacks left")  # fmt: skip
+    size_heads = ("attacks", "number", f"{word}s", right, "certified", "broken", "open", "attacks left")
+    values = list(exact_rows(archive))
     cells = [_cells(archive, row, sites) for row in range(len(result))]
     return Report(
         title=title,
@@ -41,8 +43,7 @@ def exact_report(archive: ExactArchive, sites: Sequence[Sites], title: str) -> R
                 "sizes",
                 "Certified, broken, open",
                 [
-                    Table(heads=("attacks", "number", f"{word}s", right, "certified", "broken", "open", "attacks left"),
-                          rows=counts, key="sizes", values=[_size(each) for each in sizes]),
+                    TableBlock(heads=size_heads, rows=counts, key="sizes", values=[_size(each) for each in sizes]),
                     Text(phrase=caption, caption=True),
                     Text(phrase=f"{says}: {result.proof.forward_passes:,} forward passes.", only="terminal"),
                 ],
@@ -51,7 +52,7 @@ def exact_report(archive: ExactArchive, sites: Sequence[Sites], title: str) -> R
             Section(
                 "each",
                 f"Each {word}",
-                [Table(heads=heads, rows=cells, left=len(heads) - 1, key="graphs", values=list(exact_rows(archive)))],
+                [TableBlock(heads=heads, rows=cells, left=len(heads) - 1, key="graphs", values=values)],
             ),
         ],
         origin=[

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from starcert.archive import IntervalArchive
-from starcert.report.blocks import IntervalRow, Intervals, KeyFigure, Report, Section, Table, Text
+from starcert.report.blocks import IntervalRow, Intervals, KeyFigure, Report, Section, TableBlock, Text
 from starcert.report.findings import anchored_notice
 from starcert.system.output import at_most, holds_at_least
 
@@ -56,13 +56,13 @@ def interval_report(archive: IntervalArchive, title: str) -> Report:
                 [
                     Intervals(low=low, high=high, rows=drawn, about=f"Intervals of each {word}, by its estimate"),
                     Text(phrase=caption, caption=True, only="page"),
-                    Table(
+                    TableBlock(
                         title="What intervals are worth",
                         heads=("interval", "mean width", "true inside", "mean worst error"),
                         rows=_figures(archive),
                         only="terminal",
                     ),
-                    Table(
+                    TableBlock(
                         title=f"Each {word}", heads=("name", "true", "estimate", *claims), rows=rows,
                         key="intervals", values=values,
                     ),

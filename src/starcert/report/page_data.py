@@ -23,7 +23,7 @@ from starcert.objects.graph_kind import DRAWN_EDGES, DRAWN_NODES
 from starcert.objects.kinds import kind_of
 from starcert.objects.sites import Sites
 from starcert.objects.words import AttackWords, Words
-from starcert.report.blocks import Curves, Line, Panel
+from starcert.report.blocks import Curve, Curves, Panel
 from starcert.report.drawings import Drawings, threat_data, verdict_data
 from starcert.report.radius_tables import Grids, Pair, Radii, Slices, Surfaces, limits_of, slack_tables, surfaces
 from starcert.system.errors import InvalidParameterError
@@ -154,7 +154,7 @@ def _axis_curves(shares: Surfaces, pairs: Sequence[Pair], attack: AttackWords, w
 
     Either has a plot of all axes; of many axes, each has a small plot with both.
     """
-    found = list[tuple[str, str, Line]]()  # the axis and what is counted, with a line for it
+    found = list[tuple[str, str, Curve]]()  # the axis and what is counted, with a line for it
     for axis, (_, _, title) in enumerate(attack.axes):
         p = next(place for place, pair in enumerate(pairs) if axis in pair)
         kinds = (
@@ -168,7 +168,7 @@ def _axis_curves(shares: Surfaces, pairs: Sequence[Pair], attack: AttackWords, w
             x = shares.ticks[axis][: len(y)]
             hover = [f"{title}: {n:,}\n{share:.1%} {what}" for n, share in zip(x, y, strict=True)]
             if y:
-                found.append((title, what, Line(f"{title.removeprefix('flips in ')}: {what}", x, y, hover)))
+                found.append((title, what, Curve(f"{title.removeprefix('flips in ')}: {what}", x, y, hover)))
     y_title, many = f"share of {words.many}", len(attack.axes) > MAX_LINES
     if many:
         panels = [

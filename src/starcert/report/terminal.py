@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from starcert.report.blocks import Block, Report, Table, Text, plain_text
+from starcert.report.blocks import Report, ReportBlock, TableBlock, Text, plain_text
 from starcert.system.tables import facts, table
 
 if TYPE_CHECKING:
@@ -23,15 +23,15 @@ def as_terminal(report: Report) -> Iterator[RenderableType]:
                 yield from _shown(block, section.heading)
 
 
-def _shown(block: Block, heading: str) -> Iterator[RenderableType]:
+def _shown(block: ReportBlock, heading: str) -> Iterator[RenderableType]:
     if isinstance(block, Text):
         yield plain_text(block.phrase)
-    elif isinstance(block, Table) and block.rows:
+    elif isinstance(block, TableBlock) and block.rows:
         heads, rows = _known_columns(block)
         yield table(block.title or heading, heads, rows, left=heads[: block.left], most=block.most, more=block.more)
 
 
-def _known_columns(block: Table) -> tuple[Sequence[str], list[Sequence[str]]]:
+def _known_columns(block: TableBlock) -> tuple[Sequence[str], list[Sequence[str]]]:
     """A table without the columns of which nothing is known in any row."""
     texts = [[plain_text(cell) for cell in row] for row in block.rows]
     columns = [each for each in zip(block.heads, *texts, strict=True) if not set(each[1:]) <= {"–", ""}]

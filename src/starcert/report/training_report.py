@@ -8,7 +8,7 @@ from typing import Any
 
 from starcert import models  # which imports torch only where it is needed
 from starcert.models.weighting import Weighting
-from starcert.report.blocks import Curves, KeyFigure, Line, Notice, Panel, Report, Section, Table, Text
+from starcert.report.blocks import Curve, Curves, KeyFigure, Notice, Panel, Report, Section, TableBlock, Text
 
 LOSSES = {"loss": "training loss", "validation_loss": "validation loss"}
 SHARES = {"accuracy": "accuracy of noisy copies", "score": "the same, with class weights"}
@@ -48,7 +48,7 @@ def training_report(
     losses, shares = (_lines(epochs, names) for names in (LOSSES, SHARES if weighting else {**SHARES, "score": ""}))
     top = max((y for line in losses for y in line.y), default=1.0)
     ends = [1, epochs[-1].number + 1]
-    shares.append(Line(f"majority class {majority:.1%}", ends, [majority, majority], look="mark"))
+    shares.append(Curve(f"majority class {majority:.1%}", ends, [majority, majority], look="mark"))
     at, chosen = [kept.number + 1] * 2, f"kept: epoch {kept.number + 1:,}"
     notices = []
     if kept.only is not None:
@@ -85,8 +85,8 @@ def training_report(
                     Curves(
                         name="curve-plots",
                         panels=[
-                            Panel("epoch", "loss", [*losses, Line(chosen, at, [0, top], look="mark")], shares=False),
-                            Panel("epoch", "share", [*shares, Line(chosen, at, [0, 1], look="mark")]),
+                            Panel("epoch", "loss", [*losses, Curve(chosen, at, [0, top], look="mark")], shares=False),
+                            Panel("epoch", "share", [*shares, Curve(chosen, at, [0, 1], look="mark")]),
                         ],
                         about="Losses and shares by epoch; the table below has the numbers.",
                     ),
@@ -96,7 +96,7 @@ def training_report(
                         caption=True,
                         only="page",
                     ),
-                    Table(
+                    TableBlock(
                         title="Epoch by epoch", heads=heads, rows=rows, name="epochs", folded=0, unfold="every epoch",
                         only="page", key="epochs", values=[each._asdict() for each in epochs],
                     ),
@@ -111,7 +111,7 @@ def training_report(
     )  # fmt: skip
 
 
-def _lines(epochs: Sequence[models.Epoch], names: Mapping[str, str]) -> list[Line]:
+def _lines(epochs: Sequence[models.Epoch], names: Mapping[str, str]) -> list[Curve]:
     """A line for each field where the training has its figures."""
     found = []
     for field, name in names.items():
@@ -119,5 +119,5 @@ def _lines(epochs: Sequence[models.Epoch], names: Mapping[str, str]) -> list[Lin
         drawn = [(x, y) for x, y in points if y is not None and math.isfinite(y)]
         if drawn:
             hover = [f"epoch {x}: {name} {y:.4g}" for x, y in drawn]
-            found.append(Line(name, [x for x, _ in drawn], [y for _, y in drawn], hover, look="line"))
+            found.append(Curve(name, [x for x, _ in drawn], [y for _, y in drawn], hover, look="line"))
     return found

@@ -11,7 +11,7 @@ from starcert.claims.gains import structure_gains, worth_sentence
 from starcert.claims.paired import StructureGain
 from starcert.claims.unknown import in_words
 from starcert.objects.words import Words
-from starcert.report.blocks import KeyFigure, Marked, Notice, Phrase, Section, Table, Text
+from starcert.report.blocks import KeyFigure, Marked, Notice, Phrase, Section, TableBlock, Text
 from starcert.system.output import quantity
 
 GAIN_HEADS = ("against", "certified", "blind", "gain", "95% interval")
@@ -108,7 +108,7 @@ def gains_section(heads: Sequence[str], rows: Sequence[Sequence[Phrase]], many: 
         "Beside a blind model",
         [
             Text(phrase=meaning, only="page"),
-            Table(name="gain-table", heads=heads, rows=rows),
+            TableBlock(name="gain-table", heads=heads, rows=rows),
             *(Text(phrase=note, only="terminal") for note in notes),
             Text(phrase=" ".join([*notes, intervals]), caption=True, only="page"),
         ],

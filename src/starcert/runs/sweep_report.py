@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from starcert.claims.paired import share_interval
-from starcert.report.blocks import Drawn, KeyFigure, Marked, Phrase, Report, Section, Table, Text
+from starcert.report.blocks import Drawn, KeyFigure, Marked, Phrase, Report, Section, TableBlock, Text
 from starcert.runs.grid import noise_text
 from starcert.runs.run_file import RUN
 from starcert.runs.sweep_result import (
@@ -104,20 +104,20 @@ def _statement(sweep: SweepResult) -> Iterator[Phrase]:
     )  # fmt: skip
 
 
-def _levels(sweep: SweepResult) -> Iterator[Table | Text]:
+def _levels(sweep: SweepResult) -> Iterator[TableBlock | Text]:
     """The table of levels: of its columns, a terminal has those that fit."""
     rows, threat = [_cells(sweep, number) for number in sweep.order], sweep.settings.counted
     heads = list(rows[0])
     alone = tuple(head for head in heads if head.startswith("by p_A alone"))
     few = [head for head in heads if head not in ("less the best", "most frequent answer", *alone)]
-    yield Table(
+    yield TableBlock(
         name="level-table", heads=heads, rows=[list(row.values()) for row in rows], head_column=False, left=2,
         only="page", key="levels", values=list(sweep_rows(sweep)),
     )  # fmt: skip
     title = f"{len(rows):,} noise levels on {about_graphs(sweep)}"
     # Only at a space does a cell break: after a comma, never in the name of a region.
     short = [[str(row[head]).replace(",", ", ") if head == "noise" else row[head] for head in few] for row in rows]
-    yield Table(title=title, heads=few, rows=short, left=2, only="terminal", more="sweep.csv has all")
+    yield TableBlock(title=title, heads=few, rows=short, left=2, only="terminal", more="sweep.csv has all")
     counted = ""
     if threat is not None:
         what = "Any k" if threat.by_radius else f"Under {threat.label}"
