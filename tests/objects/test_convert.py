@@ -125,11 +125,8 @@ def test_networkx_graphs_of_another_kind_are_refused():
 
 BAD_MATRICES = [
     ([[0, 1, 0], [1, 0, 1], [0, 0, 0]], r"both directions.*\(1, 2\) without \(2, 1\)"),
-    ([[0, 0, 0], [1, 0, 1], [0, 1, 0]], r"both directions.*\(1, 0\) without \(0, 1\)"),
     ([[0, 1, 0], [1, 1, 0], [0, 0, 0]], r"no self-loops. Got \(1, 1\)"),
     ([[0, 2, 0], [2, 0, 0], [0, 0, 0]], r"only 0 and 1. Got '2 at \(0, 1\)'"),
-    ([[0, 0, 0], [0, 0, -1], [0, -1, 0]], r"-1 at \(1, 2\)"),
-    ([[0, 0.5], [0.5, 0]], r"0.5 at \(0, 1\)"),
     ([[0, np.nan], [np.nan, 0]], r"nan at \(0, 1\)"),
     ([[0, 1, 0], [1, 0, 0]], r"square.*\(2, 3\)"),
 ]
@@ -256,7 +253,6 @@ def test_pyg_gets_tensors_from_arrays_and_numbers():
     ("rows", "columns", "problem"),
     [
         ([0, 1, 1], [1, 0, 2], r"both directions.*\(1, 2\) without \(2, 1\)"),
-        ([0, 1, 2], [1, 0, 1], r"both directions.*\(2, 1\) without \(1, 2\)"),
         ([0, 1, 2], [1, 0, 2], r"self-loops. Got \(2, 2\)"),
         ([0, 1, 0, 1], [1, 0, 1, 0], r"once. Got '\(0, 1\) twice'"),
         ([0, 1, 1, 3], [1, 0, 3, 1], r"below 3.*\(1, 3\)"),

@@ -60,22 +60,18 @@ def test_no_edges(edges):
     [
         ([(0, 1), (2, 2)], r"no self-loops. Got \(2, 2\)"),
         ([(0, 1), (1, 2), (1, 0)], r"each pair once.*\(0, 1\) twice"),
-        ([(0, 1), (1, 2), (1, 2)], r"\(1, 2\) twice"),
         ([(0, 1), (1, 3)], r"indices below 3.*\(1, 3\)"),
         ([(0, 1), (-1, 2)], r"\(-1, 2\)"),
         ([(0, 1), (1, 2**70)], rf"\(1, {2**70}\)"),
         (np.array([(0, 2**63 + 5)], dtype=np.uint64), rf"\(0, {2**63 + 5}\)"),
         ([(0, 1), (1, 1.5)], r"whole numbers.*\(1, 1.5\)"),
-        (np.array([[0.0, 1.0]]), r"whole numbers.*\(0.0, 1.0\)"),
         ([(0, "1")], r"whole numbers.*\(0, '1'\)"),
         ([(False, True)], r"whole numbers.*\(False, True\)"),
         ([(0, 1), (1,)], r"whole numbers.*\(1,\)"),
         ([(0, 1, 2)], r"whole numbers.*\(0, 1, 2\)"),
         (np.array([[0, 1, 2], [1, 2, 0]]), r"\(0, 1, 2\).*Transpose"),
-        ([(0, None)], r"\(0, None\)"),
         ([3, 4], "Got 3"),
         (None, "Got None"),
-        (5, "Got 5"),
     ],
 )
 def test_what_is_no_edge_is_refused_by_name(edges, problem):

@@ -79,9 +79,7 @@ def test_categories_are_numbers_or_names():
 
 BAD = {
     "a two": (lambda: sc.Bits([0, 2]), r"'row' must hold zeros and ones alone. Got '2 in column 1'"),
-    "a half": (lambda: sc.Bits([0.5]), r"0.5 in column 0"),
     "a NaN": (lambda: sc.Bits([0, 1, float("nan")]), r"nan in column 2"),
-    "a negative one": (lambda: sc.Bits([-1]), r"-1 in column 0"),
     "two rows": (
         lambda: sc.Bits([[0, 1]]),
         r"'row' must be one row of values. Got 'an array of shape \(1, 2\)'.*rows\(X\)",
@@ -90,17 +88,11 @@ BAD = {
     "one row of rows": (lambda: sc.Bits.rows([0, 1]), r"'X' must be rows of values, .*Bits\(row\) takes one row"),
     "ragged rows": (lambda: sc.Bits.rows([[0, 1], [1]]), r"'X' must be rows of values, all of one length"),
     "words": (lambda: sc.Bits(["yes", "no"]), r"'row' must hold zeros and ones alone. Got 'yes'"),
-    "nothing": (lambda: sc.Bits([None, 1]), r"'row' must hold zeros and ones alone. Got None"),
     "a two among rows": (lambda: sc.Bits.rows([[0, 1], [2, 0]]), r"2 in row 1, column 0"),
     "too few names": (lambda: sc.Bits([0, 1], names=["x"]), r"'names' must be 2 names that differ"),
-    "one name twice": (lambda: sc.Bits([0, 1], names=["x", "x"]), r"'names' must be 2 names that differ"),
     "a value too many": (
         lambda: sc.Categories([0, 3], values=3),
         r"'row' must hold whole numbers from 0 to 2. Got '3 in column 1'",
-    ),
-    "a NaN among categories": (
-        lambda: sc.Categories([0, np.nan], values=3),
-        r"whole numbers from 0 to 2. Got 'nan in column 1'",
     ),
     "names without values": (
         lambda: sc.Categories(["a"], values=3),
@@ -115,8 +107,6 @@ BAD = {
         lambda: sc.Categories([0], values=257),
         r"'values' must be a whole number from 2 to 256. Got 257",
     ),
-    "one value": (lambda: sc.Categories([0], values=1), r"from 2 to 256. Got 1"),
-    "no number": (lambda: sc.Categories([0], values=2.5), r"from 2 to 256. Got 2.5"),
     "values for each column": (lambda: sc.Categories([0, 1, 2], values=[2, 3, 3]), r"Where columns differ, name them"),
     "other columns": (lambda: matrix_of([sc.Bits([0]), sc.Bits([0, 1])]), r"'rows' must have the same columns"),
     "no rows": (lambda: matrix_of([[0, 1]]), r"'rows' must be Bits or Categories. Got 'list'"),
@@ -160,8 +150,6 @@ class TestRegionsOfColumns:
         ("columns", "message"),
         [
             ([5], r"'regions\[a\]' must hold numbers from 0 to 4. Got 5"),
-            ([-1], "from 0 to 4. Got -1"),
-            ([0.5], "from 0 to 4. Got 0.5"),
             ([[0, 1]], r"from 0 to 4. Got \[0, 1\]"),
             ([True, False], "from 0 to 4. Got True"),
             ([1, 1], "hold each column once. Got 1"),
@@ -173,9 +161,6 @@ class TestRegionsOfColumns:
         with pytest.raises(InvalidParameterError, match=message):
             bind(self.row, sc.Noise(a=0.1), {"a": columns})
 
-    def test_the_name_of_the_layer_is_every_column(self):
-        assert bind(self.row, sc.Noise(a=0.1), {"a": "columns"}).sizes == (5,)
-
     def test_how_many_values_there_are_is_known_from_the_row(self):
         noise = sc.Noise(head=sc.Categorical(0.1), tail=sc.Categorical(0.2, 4))
         rows = sc.Categories.rows([[0, 3, 1], [1, 1, 1]], values=4)
@@ -185,10 +170,6 @@ class TestRegionsOfColumns:
     def test_a_column_in_two_regions(self):
         with pytest.raises(InvalidParameterError, match=r"be disjoint. Got .site 1 in both 'a' and 'b'"):
             bind(self.row, sc.Noise(a=0.1, b=0.1), {"a": [0, 1], "b": [1, 2]})
-
-    def test_other_regions_than_those_of_the_noise(self):
-        with pytest.raises(InvalidParameterError, match=r"'regions' must be those of the noise, all"):
-            bind_all([self.row], sc.Noise(all=0.1), {"a": [0, 1]})
 
     def test_a_law_on_other_values(self):
         with pytest.raises(InvalidParameterError, match="be a law on the 3 values of columns"):

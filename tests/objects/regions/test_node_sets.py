@@ -53,13 +53,11 @@ def test_a_thousand_nodes_have_a_short_description():
     ("sets", "problem"),
     [
         ({}, "name at least one set"),
-        ([1, 2], "name at least one set"),
         ({"a": "0-3", "b": "3-5"}, "no common node. Got \"3 in both 'a' and 'b'\""),
         ({"a": "*", "b": "*"}, "to a and b. Only one set can have them"),
         ({"a": "5-2"}, r"sets\[a\]' must be ranges from the smaller.* Got '5-2'"),
         ({"a": "0-99999999999"}, "Got '0-99999999999'"),
         ({"a": "0-3++5"}, r"with a \+ between them"),
-        ({"a": "0-3+*"}, r"\* stands alone"),
         ({"a": 3}, r"sets\[a\]' must be nodes. Got 3"),
         ({"a": [[1]]}, r"sets\[a\]' must be names of nodes"),
         ({"a b": "0-3"}, "names without spaces"),
