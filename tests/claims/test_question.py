@@ -108,7 +108,7 @@ BAD = [
     (lists(None), "must return Attacks"),
     (lists(Attacks((np.array([256.0]),))), "must return Attacks"),
     (lists(Attacks((np.array([[256.5]]),))), "must return Attacks"),
-    (lists(Attacks((np.empty((1, 0), dtype=np.int64),))), "must change something"),
+    (lists(Attacks((np.empty((1, 0), dtype=np.int64),))), "changes nothing"),
     (lists(Attacks.from_lists([[(99, 1)]])), "'attacks' must give sites of the object other values"),
     (lists(Attacks.from_lists([[(0, 1)]])), "other values"),  # it is there already
     (lists(Attacks.from_lists([[(1, 2)]])), "other values"),

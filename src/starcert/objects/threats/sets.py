@@ -70,10 +70,6 @@ class SiteThreat(Threat):
         """The limits on sets of these changes; None: there are none."""
         return None
 
-    def n_changes(self, size: int) -> int:
-        """The number of sites that an attack of this size changes; 0 where there is no such attack."""
-        return size if 1 <= size <= self.most else 0
-
     def moves(self, sites: Sites) -> Moves:
         """The changes that may be part of an attack, those that take something away first where there are limits."""
         self.check(sites)
@@ -90,12 +86,14 @@ class SiteThreat(Threat):
 
     @override
     def attacks(self, sites: Sites, size: int) -> Attacks:
-        moves, number = self.moves(sites), self.n_changes(size)
+        moves = self.moves(sites)
+        if not 1 <= size <= self.most:
+            return Attacks()
         limits = self.budgets(sites, moves)
-        many = limits is None and comb(len(moves.site), number) > MAX_ATTACKS  # of several values a site takes one
-        if many and (total := count_sets(moves.site, number)[number]) > MAX_ATTACKS:
+        many = limits is None and comb(len(moves.site), size) > MAX_ATTACKS  # of several values a site takes one
+        if many and (total := count_sets(moves.site, size)[size]) > MAX_ATTACKS:
             refuse_many(self, size, total)
-        rows = moves.changes[list_sets(self, moves.site, number, limits)]
+        rows = moves.changes[list_sets(self, moves.site, size, limits)]
         return Attacks.of([rows]) if limits is not None or not rows.size else Attacks((rows,))  # in their order already
 
     @override
@@ -103,8 +101,7 @@ class SiteThreat(Threat):
         moves = self.moves(sites)
         if self.budgets(sites, moves) is not None:
             return len(self.attacks(sites, size))
-        number = self.n_changes(size)
-        return count_sets(moves.site, number)[number] if number else 0
+        return count_sets(moves.site, size)[size] if 1 <= size <= self.most else 0
 
 
 class AllSets:
