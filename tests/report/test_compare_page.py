@@ -17,7 +17,9 @@ from starcert.objects.binding import bind_all
 from starcert.objects.threats import AnyFlips
 from starcert.report.compared_exact import ComparedExact
 from starcert.report.compared_runs import compared_runs
-from starcert.report.comparison import compare, write_comparison
+from starcert.report.comparison import compare
+from starcert.report.comparison_notices import comparison_notices
+from starcert.report.comparison_report import write_comparison
 from starcert.report.findings import VerdictRow
 from starcert.system.errors import InvalidParameterError
 
@@ -203,7 +205,7 @@ def test_of_runs_on_other_parts_the_common_graphs_are_compared_and_that_is_said(
     assert found.n_graphs == 4
     assert found.rows == []  # the same votes, whatever the order
     assert {each.by for each in found.differences} == {0}
-    (notice,) = found.notices
+    (notice,) = comparison_notices(found)
     assert notice.head == "Compared on the 4 graphs that all runs have"
     assert "a, 4 graphs; b, 1 graph." in notice.text
     open_page(quiet, (tmp_path / "page.html").as_uri())
@@ -218,7 +220,7 @@ def test_other_content_under_the_same_names_and_axes_that_some_lack_are_said():
     told = {"labels": LABELS, "names": NAMES}
     first = world(TWO, random_counts(6, 2, seed=3), **told, settings={"digests": {"data": "one"}})[0]
     second = world(DELETE_ADD, random_counts(6, 2, seed=3), **told, settings={"digests": {"data": "two"}})[0]
-    content, axes, sites = compare({"a": first, "b": second}).notices
+    content, axes, sites = comparison_notices(compare({"a": first, "b": second}))
     assert sites.head == "Any flip is not the same attacker in all runs"
     assert f"(sites of {NAMES[0]}: 30 in a, 66 in b)" in sites.text
     assert content.head == "b was made from other data"
@@ -273,9 +275,9 @@ def test_other_threat_models_are_said_on_the_page_and_in_the_terminal(here, tmp_
         archives.write(tmp_path / name / "certificates.json", typed(noise))
     status, out, _ = here("compare", "frozen", "free", "--out", "page.html")
     assert status == 0
-    anchored, laws, axes = compare(
-        {name: archives.read(f"{name}/certificates.json") for name in ("frozen", "free")}
-    ).notices
+    anchored, laws, axes = comparison_notices(
+        compare({name: archives.read(f"{name}/certificates.json") for name in ("frozen", "free")})
+    )
     assert anchored.head == "The runs do not have the same threat model"
     assert "frozen is anchored (Types of edges are not attacked: an edge of the clean graph keeps" in anchored.text
     assert anchored.text.endswith("; free is not anchored.")
@@ -291,15 +293,15 @@ def test_other_threat_models_are_said_on_the_page_and_in_the_terminal(here, tmp_
 
 def test_the_same_threat_model_is_not_worth_a_word():
     other = sc.Noise(bonds=sc.Flip(delete=0.2, add=0.01))
-    assert compare({"a": typed(FLIPS), "b": typed(other)}).notices == []
-    assert compare({"a": typed(TYPES), "b": typed(TYPES)}).notices == []
+    assert comparison_notices(compare({"a": typed(FLIPS), "b": typed(other)})) == []
+    assert comparison_notices(compare({"a": typed(TYPES), "b": typed(TYPES)})) == []
 
 
 def test_a_run_that_is_anchored_in_some_graphs_says_in_how_many():
     counts = random_counts(8, 2, seed=3)
     first, second = (world(TWO, counts)[0] for _ in range(2))
     some = replace(second, anchored=tuple(f"Reason {k}." if k < 7 else "" for k in range(8)))
-    (notice,) = compare({"a": first, "b": some}).notices
+    (notice,) = comparison_notices(compare({"a": first, "b": some}))
     assert "a is not anchored; b is anchored in 7 of 8 graphs (Reason 0. Reason 1." in notice.text
     assert notice.text.endswith("Reason 4. And 2 further reasons).")
 

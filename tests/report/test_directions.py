@@ -10,7 +10,7 @@ from sweep_worlds import invented
 import starcert as sc
 from starcert.archive import ExactArchive
 from starcert.report import write_report
-from starcert.report.comparison import write_comparison
+from starcert.report.comparison_report import write_comparison
 from starcert.report.document import write_page
 from starcert.report.exact_report import exact_report
 from starcert.runs.sweep_report import sweep_report

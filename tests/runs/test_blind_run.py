@@ -14,7 +14,9 @@ from starcert.archive import BLIND, Archive, BlindRow
 from starcert.baselines import blind_model
 from starcert.claims.gains import structure_gains
 from starcert.report.blocks import values_of
-from starcert.report.comparison import compare, write_comparison
+from starcert.report.comparison import compare
+from starcert.report.comparison_notices import comparison_notices
+from starcert.report.comparison_report import write_comparison
 from starcert.report.terminal import as_terminal
 from starcert.report.worth import Worth
 from starcert.runs import blind_run
@@ -202,7 +204,9 @@ def test_comparisons_and_sweeps_show_it_too(values, tmp_path):
         ("a", "no flip", 1),
         ("b", "no flip", 1),
     ]
-    assert [notice.head for notice in compared.notices] == [f"{run}: worth no more than a blind model" for run in "ab"]
+    assert [notice.head for notice in comparison_notices(compared)] == [
+        f"{run}: worth no more than a blind model" for run in "ab"
+    ]
     assert "Beside a blind model" in (tmp_path / "compare.html").read_text(encoding="utf-8")
     file = RunFile(values=values(split="validation"))
     found = run_sweep(sweep_settings(file, {"out": tmp_path / "sweep"}, parse_grid(["pairs=0.05,0.1"])))

@@ -15,7 +15,7 @@ from starcert.archive import Archive, ExactArchive, IntervalArchive, Mismatch, V
 from starcert.archive import verify as verify_file
 from starcert.cli.command_line import JsonOption, app, report, show
 from starcert.report.blocks import values_of
-from starcert.report.comparison import comparison_report, write_comparison
+from starcert.report.comparison_report import comparison_report, write_comparison
 from starcert.report.findings import anchored_notice
 from starcert.report.terminal import as_terminal
 from starcert.runs.exact_run import recount_run
