@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from starcert.models.link_votes import LinkVotes
     from starcert.models.networks import GCN, GIN, GINE, NodeGCN
     from starcert.models.propagation import NodePropagation
+    from starcert.models.statistics import Statistics
     from starcert.models.weighting import Weighting
 
 _HOME = {
@@ -27,11 +28,13 @@ _HOME = {
     "starcert.models.networks": ("GCN", "GIN", "GINE", "NodeGCN"),
     "starcert.models.propagation": ("NodePropagation",),
     "starcert.models.files": ("TrainingCheckpoint", "how_made", "load_weights", "save_weights"),
+    "starcert.models.statistics": ("Statistics",),
     "starcert.models.weighting": ("Weighting",),
 }
 
 __all__ = ["GCN", "GIN", "GINE", "Epoch", "KernelSVM", "LinkPropagation", "LinkVotes", "NodeGCN", "NodePropagation",
-           "Training", "TrainingCheckpoint", "Weighting", "accuracy", "fit_nodes_with_noise", "fit_with_noise",
+           "Statistics", "Training", "TrainingCheckpoint", "Weighting", "accuracy", "fit_nodes_with_noise",
+           "fit_with_noise",
            "graphlet_svm", "how_made", "load_weights", "nspd_svm", "save_weights", "train",
            "vertex_histogram_svm"]  # fmt: skip
 

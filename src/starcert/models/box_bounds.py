@@ -61,7 +61,8 @@ def _linear_prover(weights: Floats, intercepts: Floats) -> Prove:
             least = np.where(lead > 0, low, high)
             size = np.abs(lead * least).sum(axis=1) + np.abs(intercepts[labels]) + np.abs(intercepts[rival])
             size += np.abs(weights[labels] * least).sum(axis=1) + np.abs(weights[rival] * least).sum(axis=1)
-            holds = holds & ((labels == rival) | ((lead * least).sum(axis=1) + start > ROUNDING * size))
+            leads: Truths = np.greater((lead * least).sum(axis=1) + start, ROUNDING * size)
+            holds[(labels != rival) & ~leads] = False
         return holds
 
     return prove
@@ -88,7 +89,7 @@ def _forest_prover(trees: list[Any]) -> Prove:
             leads = shares[:, labels].T[:, :, None] - shares[None]  # boxes × leaves × classes
             least += np.where(reached[leaves].T[:, :, None], leads, np.inf).min(axis=1)
         least[np.arange(len(low)), labels] = np.inf
-        proved: Truths = (least > ROUNDING * len(trees)).all(axis=1)
+        proved: Truths = np.greater(least.min(axis=1), ROUNDING * len(trees))
         return proved
 
     return prove

@@ -26,7 +26,7 @@ from starcert.claims.rows import Rows
 from starcert.claims.verdict import Verdict
 from starcert.methods.links import link_budget, within_no_other
 from starcert.models.box_bounds import prover_for
-from starcert.models.quantities import Edges, EdgesByLabel, Quantity, quantities_named
+from starcert.models.quantities import LABEL, Edges, EdgesByLabel, Quantity, quantities_named
 from starcert.objects import Graph, Sites
 from starcert.objects.threats import Threat, read_threat
 from starcert.system.errors import InvalidParameterError
@@ -52,7 +52,7 @@ class Statistics:
         >>> model = Statistics(DecisionTreeClassifier(), ["edges"]).fit(graphs, [graph.n_edges > 2 for graph in graphs])
         >>> found = model.certify(graphs[:6], threat="flips:2")
         >>> found.certified_sizes, found[3].attack().words
-        (array([2, 1, 0, 0, 1, 2]), 'pair 0–1 deleted')
+        (array([2, 1, 0, 0, 1, 2]), 'edge 0–1 deleted')
     """
 
     def __init__(self, estimator: Any, quantities: Sequence[str] = ("nodes", "labels", "edges")) -> None:  # noqa: ANN401
@@ -211,7 +211,7 @@ class _Pairs:
     def attacked(self, attack: Whole) -> Graph:
         """The graph with the pairs of an attack flipped."""
         kept = np.setxor1d(self.present, attack)
-        return self.graph.with_edges(np.stack(self.sites.coordinates(kept), axis=1))
+        return self.graph.frame.with_edges(np.stack(self.sites.coordinates(kept), axis=1))
 
     def groups(self, quantity: Quantity) -> Whole:
         """For each pair the number that an edge there adds one to, of the numbers of a quantity that counts edges."""
@@ -264,3 +264,5 @@ class StatisticsProof(SizedProof):
 def _check(graph: Graph) -> None:
     if not isinstance(graph, Graph) or graph.directed:
         raise InvalidParameterError("graphs", "be undirected graphs", graph)
+    if LABEL in graph.anchored_data:
+        raise InvalidParameterError("graphs", "have labels of nodes that no edge changes", f"anchored {LABEL}")
