@@ -5,7 +5,14 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from starcert.models.quantities import QUANTITIES, Degrees, Edges, EdgesByLabel, Triangles, quantities_named
+from starcert.models.quantities import (
+    QUANTITIES,
+    DegreeCounts,
+    EdgeCount,
+    EdgesByLabel,
+    TriangleCount,
+    quantities_named,
+)
 from starcert.objects import Graph
 from starcert.system.errors import InvalidParameterError
 
@@ -47,7 +54,7 @@ def test_boxes_hold_every_attacked_graph(graphs, name):
             assert (values[attacked] <= high).all(), (name, bits, attacked)
 
 
-@pytest.mark.parametrize("name", [Edges.name, EdgesByLabel.name])
+@pytest.mark.parametrize("name", [EdgeCount.name, EdgesByLabel.name])
 def test_points_are_exactly_what_attacks_make(graphs, name):
     (quantity,) = quantities_named([name], graphs)
     for bits in range(0, len(graphs), 11):
@@ -65,16 +72,19 @@ def test_too_many_points_are_not_listed():
     graph = Graph(40, [], node_data={"label": list(range(10)) * 4})
     (quantity,) = quantities_named([EdgesByLabel.name], [graph])
     assert quantity.points(graph, 0, 6, 1_000) is None
-    (degrees,) = quantities_named([Degrees.name], [graph])
+    (degrees,) = quantities_named([DegreeCounts.name], [graph])
     assert degrees.points(graph, 0, 6, 1_000) is None
 
 
 @pytest.mark.parametrize(
     ("quantity", "forget"),
     [
-        (Degrees, lambda box, now: (np.maximum(box.low, now - 1), np.minimum(box.high, now + 1))),  # 2 cells, not 4
-        (Triangles, lambda box, now: (box.low, np.minimum(box.high, now))),  # added edges close none
-        (Edges, lambda box, now: (box.low, now)),  # a forgotten addition
+        (
+            DegreeCounts,
+            lambda box, now: (np.maximum(box.low, now - 1), np.minimum(box.high, now + 1)),
+        ),  # 2 cells, not 4
+        (TriangleCount, lambda box, now: (box.low, np.minimum(box.high, now))),  # added edges close none
+        (EdgeCount, lambda box, now: (box.low, now)),  # a forgotten addition
     ],
 )
 def test_boxes_that_are_too_small_are_caught(graphs, quantity, forget):

@@ -92,7 +92,7 @@ def test_a_blind_model_is_certified_everywhere():
 
 
 def test_a_forgotten_addition_is_caught(monkeypatch):
-    class Forgetful(quantities.Edges):
+    class Forgetful(quantities.EdgeCount):
         def box(self, graph, deletions, additions):
             return super().box(graph, deletions, 0)
 

@@ -27,7 +27,7 @@ LARGEST = 8  # how many of the largest degrees and core numbers there are
 MAX_LABELS = 16  # of more labels, the rarest count as one
 
 
-class Box(NamedTuple):
+class ValueBox(NamedTuple):
     """The values between two corners, both within it."""
 
     low: Whole
@@ -39,8 +39,8 @@ class Quantity(ABC):
 
     Example:
         >>> ring = Graph(4, [(0, 1), (1, 2), (2, 3), (0, 3)])
-        >>> Edges().values(ring), Edges().box(ring, deletions=1, additions=9)
-        (array([4]), Box(low=array([3]), high=array([6])))
+        >>> EdgeCount().values(ring), EdgeCount().box(ring, deletions=1, additions=9)
+        (array([4]), ValueBox(low=array([3]), high=array([6])))
     """
 
     name: ClassVar[str]
@@ -56,7 +56,7 @@ class Quantity(ABC):
         """Its values on a graph."""
 
     @abstractmethod
-    def box(self, graph: Graph, deletions: int, additions: int) -> Box:
+    def box(self, graph: Graph, deletions: int, additions: int) -> ValueBox:
         """A box that holds its values after at most so many deleted and added edges."""
 
     def points(self, graph: Graph, deletions: int, additions: int, limit: int) -> Whole | None:
@@ -68,7 +68,7 @@ class Quantity(ABC):
         return np.stack([axis.ravel() for axis in axes], axis=1) if axes else np.zeros((1, 0), dtype=np.int64)
 
 
-class Nodes(Quantity):
+class NodeCount(Quantity):
     """The number of nodes."""
 
     name, moves = "nodes", False
@@ -78,12 +78,12 @@ class Nodes(Quantity):
         return np.array([graph.n_nodes])
 
     @override
-    def box(self, graph: Graph, deletions: int, additions: int) -> Box:
-        return Box(self.values(graph), self.values(graph))
+    def box(self, graph: Graph, deletions: int, additions: int) -> ValueBox:
+        return ValueBox(self.values(graph), self.values(graph))
 
 
 @dataclass(frozen=True)
-class Labels(Quantity):
+class LabelCounts(Quantity):
     """How many nodes have each label of the training graphs, and how many have another one."""
 
     labels: tuple[Hashable, ...] = ()
@@ -100,11 +100,11 @@ class Labels(Quantity):
         return np.bincount(_label_numbers(graph, self.labels), minlength=len(self.labels) + 1)
 
     @override
-    def box(self, graph: Graph, deletions: int, additions: int) -> Box:
-        return Box(self.values(graph), self.values(graph))
+    def box(self, graph: Graph, deletions: int, additions: int) -> ValueBox:
+        return ValueBox(self.values(graph), self.values(graph))
 
 
-class Edges(Quantity):
+class EdgeCount(Quantity):
     """The number of edges."""
 
     name = "edges"
@@ -114,9 +114,9 @@ class Edges(Quantity):
         return np.array([graph.n_edges])
 
     @override
-    def box(self, graph: Graph, deletions: int, additions: int) -> Box:
+    def box(self, graph: Graph, deletions: int, additions: int) -> ValueBox:
         most = graph.n_nodes * (graph.n_nodes - 1) // 2
-        return Box(np.array([max(0, graph.n_edges - deletions)]), np.array([min(most, graph.n_edges + additions)]))
+        return ValueBox(np.array([max(0, graph.n_edges - deletions)]), np.array([min(most, graph.n_edges + additions)]))
 
 
 @dataclass(frozen=True)
@@ -138,9 +138,9 @@ class EdgesByLabel(Quantity):
         return np.bincount(self.places(graph, graph.edges), minlength=n * (n + 1) // 2)
 
     @override
-    def box(self, graph: Graph, deletions: int, additions: int) -> Box:
+    def box(self, graph: Graph, deletions: int, additions: int) -> ValueBox:
         present, absent = self.values(graph), self._absent(graph)
-        return Box(present - np.minimum(present, deletions), present + np.minimum(absent, additions))
+        return ValueBox(present - np.minimum(present, deletions), present + np.minimum(absent, additions))
 
     @override
     def points(self, graph: Graph, deletions: int, additions: int, limit: int) -> Whole | None:
@@ -169,7 +169,7 @@ class EdgesByLabel(Quantity):
         return found
 
 
-class Degrees(Quantity):
+class DegreeCounts(Quantity):
     """How many nodes have at least 1, 2, 3, … edges: a changed edge moves two nodes by one."""
 
     name = "degrees"
@@ -180,9 +180,9 @@ class Degrees(Quantity):
         return found
 
     @override
-    def box(self, graph: Graph, deletions: int, additions: int) -> Box:
+    def box(self, graph: Graph, deletions: int, additions: int) -> ValueBox:
         now = self.values(graph)
-        return Box(np.maximum(0, now - 2 * deletions), np.minimum(graph.n_nodes, now + 2 * additions))
+        return ValueBox(np.maximum(0, now - 2 * deletions), np.minimum(graph.n_nodes, now + 2 * additions))
 
 
 class LargestDegrees(Quantity):
@@ -195,11 +195,11 @@ class LargestDegrees(Quantity):
         return _largest(_degrees(graph))
 
     @override
-    def box(self, graph: Graph, deletions: int, additions: int) -> Box:
+    def box(self, graph: Graph, deletions: int, additions: int) -> ValueBox:
         return _shifted(graph, self.values(graph), deletions, additions)
 
 
-class Cores(Quantity):
+class CoreNumbers(Quantity):
     """The largest core numbers in descending order, each of which an edge moves by at most one."""
 
     name = "cores"
@@ -212,11 +212,11 @@ class Cores(Quantity):
         return _largest(np.array(list(numbers.values()), dtype=np.int64))
 
     @override
-    def box(self, graph: Graph, deletions: int, additions: int) -> Box:
+    def box(self, graph: Graph, deletions: int, additions: int) -> ValueBox:
         return _shifted(graph, self.values(graph), deletions, additions)
 
 
-class Triangles(Quantity):
+class TriangleCount(Quantity):
     """The number of triangles."""
 
     name = "triangles"
@@ -227,7 +227,7 @@ class Triangles(Quantity):
         return np.array([common[u, v].sum() // 3])
 
     @override
-    def box(self, graph: Graph, deletions: int, additions: int) -> Box:
+    def box(self, graph: Graph, deletions: int, additions: int) -> ValueBox:
         """A lost triangle holds a deleted edge; a new one holds one added edge, or is the only one of two of them."""
         common, absent = _common_neighbours(graph), np.triu(np.ones((graph.n_nodes,) * 2, dtype=bool), 1)
         u, v = graph.edges.T
@@ -235,10 +235,10 @@ class Triangles(Quantity):
         lost, gained = (np.sort(some)[::-1] for some in (common[u, v], common[absent]))
         (now,), most = self.values(graph), additions * (additions - 1) // 2
         low, high = now - lost[:deletions].sum(), now + gained[:additions].sum() + most
-        return Box(np.array([max(0, low)]), np.array([high]))
+        return ValueBox(np.array([max(0, low)]), np.array([high]))
 
 
-class Components(Quantity):
+class ComponentCount(Quantity):
     """The number of connected components."""
 
     name = "components"
@@ -252,15 +252,25 @@ class Components(Quantity):
         return np.array([csgraph.connected_components(matrix, directed=False)[0] if graph.n_nodes else 0])
 
     @override
-    def box(self, graph: Graph, deletions: int, additions: int) -> Box:
+    def box(self, graph: Graph, deletions: int, additions: int) -> ValueBox:
         (now,), n = self.values(graph), graph.n_nodes
         least = max(min(1, n), now - additions, n - graph.n_edges - additions)
-        return Box(np.array([least]), np.array([min(n, now + deletions)]))
+        return ValueBox(np.array([least]), np.array([min(n, now + deletions)]))
 
 
 QUANTITIES: dict[str, type[Quantity]] = {
     each.name: each
-    for each in (Nodes, Labels, Edges, EdgesByLabel, Degrees, LargestDegrees, Cores, Triangles, Components)
+    for each in (
+        NodeCount,
+        LabelCounts,
+        EdgeCount,
+        EdgesByLabel,
+        DegreeCounts,
+        LargestDegrees,
+        CoreNumbers,
+        TriangleCount,
+        ComponentCount,
+    )
 }
 
 
@@ -300,9 +310,9 @@ def _largest(numbers: Whole) -> Whole:
     return found
 
 
-def _shifted(graph: Graph, now: Whole, deletions: int, additions: int) -> Box:
+def _shifted(graph: Graph, now: Whole, deletions: int, additions: int) -> ValueBox:
     most = np.where(np.arange(LARGEST) < graph.n_nodes, max(0, graph.n_nodes - 1), 0)
-    return Box(np.maximum(0, now - deletions), np.minimum(most, now + additions))
+    return ValueBox(np.maximum(0, now - deletions), np.minimum(most, now + additions))
 
 
 def _common_neighbours(graph: Graph) -> Whole:

@@ -26,7 +26,7 @@ from starcert.claims.rows import Rows
 from starcert.claims.verdict import Verdict
 from starcert.methods.links import link_budget, within_no_other
 from starcert.models.box_bounds import prover_for
-from starcert.models.quantities import LABEL, Edges, EdgesByLabel, Quantity, quantities_named
+from starcert.models.quantities import LABEL, EdgesByLabel, Quantity, quantities_named
 from starcert.objects import Graph, Sites
 from starcert.objects.threats import Threat, read_threat
 from starcert.system.errors import InvalidParameterError
@@ -176,7 +176,7 @@ class Statistics:
     def _likely(self, pairs: _Pairs, cells: Sequence[tuple[int, int]]) -> Iterator[Whole]:
         """Attacks that reach the points with other answers, where edges alone decide, and some at random."""
         for quantity in self.quantities_:
-            if isinstance(quantity, Edges | EdgesByLabel):
+            if isinstance(quantity, EdgeCount | EdgesByLabel):
                 for deletions, additions in cells:
                     points = quantity.points(pairs.graph, deletions, additions, MAX_POINTS)
                     for point in () if points is None else points:
