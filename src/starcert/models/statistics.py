@@ -26,7 +26,7 @@ from starcert.claims.rows import Rows
 from starcert.claims.verdict import Verdict
 from starcert.methods.links import link_budget, within_no_other
 from starcert.models.box_bounds import prover_for
-from starcert.models.quantities import LABEL, EdgesByLabel, Quantity, quantities_named
+from starcert.models.quantities import LABEL, EdgeCount, EdgesByLabel, Quantity, quantities_named
 from starcert.objects import Graph, Sites
 from starcert.objects.threats import Threat, read_threat
 from starcert.system.errors import InvalidParameterError
