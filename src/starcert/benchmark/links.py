@@ -80,8 +80,8 @@ class VotesOfLinks(OfLinks):
 class OverLinks(OfLinks):
     """Blind scores propagated over links and nearest neighbours; every attack with one link is tried.
 
-    Where the lead after an attack is about a billionth or less, it is open whether the answer changes; so nothing is
-    called broken.
+    Where the lead after an attack is within `LinkPropagation.tolerance`, it is open whether the answer changes; so
+    nothing is called broken.
     """
 
     name, certifies = "link propagation", "blind scores propagated over links; certain"
