@@ -32,7 +32,7 @@ def test_the_catalogue_has_them_all():
         assert builder.anchored == bool(builder.reason)
         assert builder.regions
         signature = inspect.signature(builder.make).parameters
-        assert set(signature) - {"model", "sets"} == set(builder.kinds) == set(builder.parameters)
+        assert set(signature) - {"model", "sets"} == set(builder.parameters)
     assert [name for name, builder in sc.regions.BUILDERS.items() if not builder.anchored] == [
         "node_labels",
         "node_sets",

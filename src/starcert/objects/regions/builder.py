@@ -114,20 +114,10 @@ class Builder:
         """True if it must be given a model, which text cannot express."""
         return "model" in self._signature
 
-    @cached_property
-    def kinds(self) -> Mapping[str, type]:
-        """The type of each parameter that text can set, from its annotation: float, int or str."""
-        named = {"float": float, "int": int}
-        return {
-            name: named.get(str(each.annotation).partition(" ")[0], str)
-            for name, each in self._signature.items()
-            if name not in ("model", "sets")
-        }
-
-    @cached_property
+    @property
     def parameters(self) -> Mapping[str, Any]:
         """The parameters that text can set, with their defaults; None where leaving it out means something else."""
-        return {name: self._signature[name].default for name in self.kinds}
+        return {name: each.default for name, each in self._signature.items() if name not in ("model", "sets")}
 
     @property
     def usage(self) -> str:
@@ -147,7 +137,7 @@ class Builder:
         return self.make(**{name: self._read(name, value) for name, value in parameters.items()})
 
     def _read(self, name: str, value: object) -> object:
-        kind = self.kinds.get(name, str)
+        kind = {"float": float, "int": int}.get(str(self._signature[name].annotation).partition(" ")[0], str)
         try:
             return kind(value) if isinstance(value, str) else value
         except ValueError:
@@ -227,6 +217,13 @@ def split_names(value: object, parameter: str) -> tuple[str, ...]:
 def join_names(names: str | Iterable[str] | None) -> str | None:
     """Several names as text that `split_names` reads."""
     return names if names is None or isinstance(names, str) else "/".join(names)
+
+
+def check_attribute(value: object) -> str:
+    """The name of node data, checked."""
+    if not isinstance(value, str) or not value:
+        raise InvalidParameterError("attribute", "be the name of node data", value, "TU graphs have 'label', 'x'.")
+    return value
 
 
 def check_number(value: object, parameter: str, *, share: bool = False) -> float:

@@ -21,6 +21,7 @@ from starcert.objects.regions.builder import (
     RegionRule,
     as_text,
     builder,
+    check_attribute,
     check_number,
     data_of,
     join_names,
@@ -155,8 +156,7 @@ def node_labels(
         >>> node_labels("label", inside="same", between="mixed")(graph).sites(graph).sizes
         (2, 4)
     """
-    if not isinstance(attribute, str) or not attribute:
-        raise InvalidParameterError("attribute", "be the name of node data", attribute, "TU graphs have 'label', 'x'.")
+    check_attribute(attribute)
     for name, region in (("between", between), ("inside", inside)):
         if not isinstance(region, str | None):
             raise InvalidParameterError(name, "be the name of a region", region)
@@ -283,8 +283,7 @@ def explained(
     if not isinstance(module, torch.nn.Module):
         hint = "Pass a module that is called as model(x, edge_index, batch)."
         raise InvalidParameterError("model", "be a torch.nn.Module", type(model).__name__, hint)
-    if not isinstance(attribute, str) or not attribute:
-        raise InvalidParameterError("attribute", "be the name of node data", attribute)
+    check_attribute(attribute)
     share = check_number(quantile, "quantile", share=True)
     epochs, seed = whole_number("epochs", epochs, 1), whole_number("seed", seed, 0)
     parameters: dict[str, Any] = {"quantile": share, "attribute": attribute, "epochs": epochs, "seed": seed}

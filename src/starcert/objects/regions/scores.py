@@ -11,7 +11,7 @@ from starcert.objects.content import canonical_order
 from starcert.objects.graph import Graph
 from starcert.objects.layers import Indices
 from starcert.objects.partition import Partition
-from starcert.objects.regions.builder import RegionRule, builder, check_number, data_of, rule_by
+from starcert.objects.regions.builder import RegionRule, builder, check_attribute, check_number, data_of, rule_by
 from starcert.objects.site_sets import Across, Inside, Pairs, PairSet, Within
 from starcert.system.errors import InvalidParameterError, StarcertError, whole_number
 
@@ -47,8 +47,7 @@ def similar_features(threshold: float = 0.01, *, attribute: str = "x") -> Region
         [(2, 4), (0, 6)]
     """
     threshold = check_number(threshold, "threshold", share=True)
-    if not isinstance(attribute, str) or not attribute:
-        raise InvalidParameterError("attribute", "be the name of node data", attribute)
+    attribute = check_attribute(attribute)
     return rule_by(_divide_by_features, FEATURE_REGIONS, threshold=threshold, attribute=attribute)
 
 
