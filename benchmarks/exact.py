@@ -19,7 +19,7 @@ import torch
 import starcert as sc
 from starcert.classifiers.torch import from_pyg
 from starcert.models.networks import GCN
-from starcert.objects.regions.groups import with_pyg_layers
+from starcert.objects.regions.important import with_pyg_layers
 from table import Table, Work
 
 BATCH = {"cpu": 1024, "cuda": 2**16}  # attacked graphs that the loop asks about at once

@@ -29,7 +29,7 @@ from gnn import molecule, obvious, vectorised
 from starcert.classifiers import features
 from starcert.classifiers.torch import TorchClassifier, from_dense, from_pyg
 from starcert.models.networks import GCN
-from starcert.objects.regions.groups import with_pyg_layers
+from starcert.objects.regions.important import with_pyg_layers
 from starcert.sampling.streams import WordStream
 from starcert.voting.counting import tallies
 from starcert.voting.plans import Chunk, Job

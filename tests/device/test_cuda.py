@@ -24,7 +24,7 @@ pytest.importorskip("torch_geometric")
 
 from starcert.classifiers.torch import from_dense, from_pyg
 from starcert.models.networks import GCN
-from starcert.objects.regions.groups import with_pyg_layers
+from starcert.objects.regions.important import with_pyg_layers
 
 SPARSE = {n: sc.Noise(bonds=sc.Flip(delete=0.04, add=1 / n)) for n in (40, 100, 300)}
 DENSE = sc.Noise(bonds=sc.Flip(delete=0.04, add=0.2))

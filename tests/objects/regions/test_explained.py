@@ -6,7 +6,7 @@ import pytest
 from region_worlds import all_pairs, certify, covers_everything, named_pairs, shuffled
 
 import starcert as sc
-from starcert.objects.regions import groups
+from starcert.objects.regions import important
 from starcert.objects.rule import partition_by_rule
 from starcert.system.errors import InvalidParameterError, StarcertError
 
@@ -113,8 +113,8 @@ def test_neither_the_model_nor_the_global_random_state_is_touched():
 
 
 def test_each_graph_is_explained_once(monkeypatch):
-    calls, explain = [], groups._edge_mask
-    monkeypatch.setattr(groups, "_edge_mask", lambda *given: calls.append(1) or explain(*given))
+    calls, explain = [], important._edge_mask
+    monkeypatch.setattr(important, "_edge_mask", lambda *given: calls.append(1) or explain(*given))
     rule = sc.regions.explained(network(), epochs=2)
     for _ in range(3):
         rule(GRAPH), partition_by_rule(rule, GRAPH)

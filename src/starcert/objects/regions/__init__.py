@@ -8,7 +8,8 @@ from types import MappingProxyType
 
 from starcert.objects.regions.atoms import aromatic_atoms, functional_groups, ring_atoms
 from starcert.objects.regions.builder import BUILT, Builder, RegionRule, join, layers, parse_rule
-from starcert.objects.regions.groups import communities, explained, node_labels, node_sets
+from starcert.objects.regions.groups import communities, node_labels, node_sets
+from starcert.objects.regions.important import explained
 from starcert.objects.regions.scores import low_rank, similar_features
 from starcert.system.errors import InvalidParameterError, did_you_mean
 
