@@ -26,7 +26,7 @@ def test_a_sweep_names_what_to_certify_and_that_runs(project, here):
     assert (status, err) == (0, "")
     assert "4 noise levels on 4 graphs: the first graphs (--limit 4) of graphs" in out
     assert "majority-class share (clique)" in out
-    assert "unbeaten" in out
+    assert "Pareto-optimal" in out
     assert "must be certified on other graphs" in out
     assert f"Page: {project / 'my sweep' / 'sweep.html'}" in out
     command = next_command(out)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.archive import Archive, BlindRow, ExactArchive
+from starcert.claims.certificates import Certificates
 from starcert.claims.metrics import has_sites, right
 from starcert.claims.outcomes import Outcomes
 from starcert.claims.unknown import unknown_at
@@ -30,19 +31,24 @@ class ComparedRun:
     """One run, restricted to the graphs that all runs have: `rows` are their places in it, in the first run's order."""
 
     by_votes: ClassVar[bool] = True  # whether it certifies by p_A
+    archive: Any  # an `Archive`, or that of another method
 
-    def __init__(self, name: str, archive: Archive, rows: Sequence[int]) -> None:
+    def __init__(self, name: str, archive: AnyArchive, rows: Sequence[int]) -> None:
         self.name, self.archive, self.rows = name, archive, list(rows)
-        self.one, self.axes = archive.word, archive.noise.axes
-        self.labels = [archive.labels[row] for row in rows]
-        self.right = right(archive.certificates, archive.labels)[self.rows]
-        self.answered = self.certified({})
-        names = [archive.class_names[label] for label in archive.certificates.labels[self.rows].tolist()]
+        self.results, self.axes, capacities = self._read()
+        self.one, self.labels = archive.word, [archive.labels[row] for row in rows]
+        self.right = self.results.right(archive.labels)[self.rows]
+        self.answered = ~self.results.abstained[self.rows]
+        names = [archive.class_names[label] for label in self.results.labels[self.rows].tolist()]
         self.answers = [name if given else "abstains" for name, given in zip(names, self.answered, strict=True)]
         blind = BlindRow.of(archive)
         self.blind = None if blind is None or blind.missing else right(blind.answers, archive.labels)[self.rows]
-        sizes = [archive.capacities[row] for row in rows]
+        sizes = (capacities[row] for row in rows)
         self.n_sites = [None if each is None else sum(each) for each in sizes]  # on all axes; None: not known
+
+    def _read(self) -> tuple[Certificates[Any], tuple[str, ...], Sequence[Sequence[int] | None]]:
+        """Its results, the axes that they have, and how many sites each row has on them."""
+        return self.archive.certificates, self.archive.noise.axes, self.archive.capacities
 
     def certified(self, flips: Mapping[str, int]) -> Mask:
         """Which graphs are certified against these numbers of flips on some axes, and none on the others.
@@ -52,11 +58,11 @@ class ComparedRun:
         if any(n for axis, n in flips.items() if axis not in self.axes):
             return np.zeros(len(self.rows), dtype=np.bool_)
         radius = tuple(flips.get(axis, 0) for axis in self.axes)
-        return self.archive.certificates.certified(radius)[self.rows]
+        return self.results.certified(radius)[self.rows] if self.axes else self.answered
 
     @cached_property
     def _unknown_at(self) -> Callable[[Level], str]:
-        return unknown_at(self.archive.certificates)
+        return unknown_at(self.results)
 
     def why_unknown(self, flips: Mapping[str, int]) -> str:
         """Why it would say nothing that no graph is certified against these flips; "" where it is a finding."""
@@ -65,7 +71,7 @@ class ComparedRun:
     @cached_property
     def reach(self) -> dict[str, list[int]]:
         """By axis, for each graph the most flips that are certified there alone; −1 after an abstention."""
-        frontiers = self.archive.certificates.frontiers()
+        frontiers = self.results.frontiers() if self.axes else []
         return {
             axis: [max((radius[place] for radius in frontiers[row].radii), default=-1) for row in self.rows]
             for place, axis in enumerate(self.axes)
@@ -77,27 +83,26 @@ class ComparedRun:
 
     def outcomes(self, threat: Threat) -> Outcomes:
         """What is known about each graph under a threat."""
-        return self.archive.certificates.outcomes(threat).only(self.rows)
+        return self.results.outcomes(threat).only(self.rows)
 
     @property
     def asked(self) -> Threat | None:
         """The threat whose attacks were listed; None where the question was one about radii."""
-        return self.archive.certificates.listed_threat
+        return self.results.listed_threat
 
     @property
     def counted(self) -> Threat | None:
         """Under which threat its own results are counted."""
-        return self.archive.certificates.counted
+        return self.results.counted
 
     def knows(self, threat: Threat) -> bool:
         """Whether it was asked about a threat that lists its attacks, or about the same with more units."""
-        questions = self.archive.certificates.asked or ()
+        questions = self.results.asked or ()
         return bool(questions) and questions[0].size_of(threat) is not None
 
     def weighed(self, threat: Threat) -> bool:
         """Whether there is evidence under a threat."""
-        certificates = self.archive.certificates
-        return certificates.verdicts is not None and (certificates.asked is None) is threat.by_radius
+        return self.results.verdicts is not None and (self.results.asked is None) is threat.by_radius
 
     def notices(self) -> Iterator[Notice]:
         """What a reader must know about this run alone."""
@@ -115,7 +120,7 @@ class ComparedRun:
     def has_sites(self, axes: Sequence[str]) -> Mask:
         """Which graphs have something to flip on each of these axes."""
         places = [self.axes.index(axis) for axis in axes]
-        found: Mask = np.all(has_sites(self.archive.certificates)[np.ix_(self.rows, places)], axis=1)
+        found: Mask = np.all(has_sites(self.results)[np.ix_(self.rows, places)], axis=1)
         return found
 
 
@@ -142,10 +147,8 @@ def compared_runs(runs: Mapping[str, AnyArchive]) -> list[ComparedRun]:
     chosen = list[ComparedRun]()
     for (each, archive), place in zip(runs.items(), places, strict=True):
         there = [place[graph] for graph in shared]
-        if isinstance(archive, ExactArchive):
-            chosen.append(ComparedExact(each, archive, there))
-        else:
-            chosen.append(ComparedRun(each, archive, there))
+        kind = ComparedExact if isinstance(archive, ExactArchive) else ComparedRun
+        chosen.append(kind(each, archive, there))
     return chosen
 
 
