@@ -23,12 +23,10 @@ FileArgument = Annotated[
 ]
 OutOption = Annotated[
     Path | None,
-    typer.Option(
-        help="A folder for the page, tables and figures; an interrupted one goes on.", show_default="benchmark"
-    ),
+    typer.Option(help="A folder for the page, tables and figures; an interrupted one goes on. Default: benchmark."),
 ]
 WorkersOption = Annotated[
-    int | None, typer.Option(help="Worker processes; results do not depend on them.", show_default="one a core")
+    int | None, typer.Option(help="Worker processes; results do not depend on them. Default: one per core.")
 ]
 QuickOption = Annotated[bool, typer.Option("--quick", help="One fold, few graphs and votes: a first look.")]
 TheirsOption = Annotated[

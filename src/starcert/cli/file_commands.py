@@ -30,10 +30,9 @@ if TYPE_CHECKING:
 
 
 _COMPARISON = Path("compare.html")
-_AS_REQUESTED = "what the runs were asked about, at least any 2 flips"
 _THREAT = (
     "Compare under any 1, any 2, … flips, wherever they are, up to these: flips:2. Or under a threat that lists its "
-    "attacks and that all runs were asked about: rewire:1."
+    "attacks and that all runs were asked about: rewire:1. Default: what they were asked about, at least any 2 flips."
 )
 
 
@@ -49,7 +48,7 @@ def verify(
     files: Annotated[
         list[Path], typer.Argument(help="Files of certificates, as `starcert certify` writes them, or their folders.")
     ],
-    model: Annotated[Path | None, typer.Option(help=_MODEL, metavar="RUN.TOML", show_default="none")] = None,
+    model: Annotated[Path | None, typer.Option(help=_MODEL, metavar="RUN.TOML")] = None,
     sample: Annotated[int, typer.Option(help=_SAMPLE)] = 1000,
     as_json: JsonOption = False,
 ) -> None:
@@ -153,7 +152,7 @@ def _short(value: object, most: int = 4) -> str:
 def compare(
     runs: Annotated[list[Path], typer.Argument(help="Folders of finished runs, or their certificates.json.")],
     out: Annotated[Path, typer.Option(help="The page to write; another one that is there is kept.")] = _COMPARISON,
-    threat: Annotated[str | None, typer.Option(help=_THREAT, metavar="NAME:NUMBER", show_default=_AS_REQUESTED)] = None,
+    threat: Annotated[str | None, typer.Option(help=_THREAT, metavar="NAME:NUMBER")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare two or more runs on the same graphs: what is certified, broken and open, curves, differences.

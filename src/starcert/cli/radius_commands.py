@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _NOISE = typer.Option(help=SETTINGS["noise"].help, metavar=SETTINGS["noise"].metavar)
 _BOX = "The box of radii to look at: motif=35,random=45. Without it, every axis as far as it goes."
 _SELECTION = "Selection votes: 995,5. Without them the class is chosen on --votes, at a share of alpha."
-_ALPHA = "With votes: the probability that a graph's certificate fails (not the confidence)."
+_ALPHA = "With votes: the probability that a graph's certificate fails (not the confidence). Default: 0.01."
 _STORE = "A file of stored votes: all its graphs are certified, under its own noise."
 
 
@@ -50,7 +50,7 @@ def radius(
     ] = None,
     selection: Annotated[str | None, typer.Option(help=_SELECTION, metavar="COUNT,…")] = None,
     store: Annotated[Path | None, typer.Option(help=_STORE)] = None,
-    alpha: Annotated[float | None, typer.Option(help=_ALPHA, show_default="0.01")] = None,
+    alpha: Annotated[float | None, typer.Option(help=_ALPHA)] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compute what a noise certifies: the slack of one radius, or the maximal radii of a bound, votes or a store.

@@ -182,7 +182,7 @@ _EXAMPLE = (
 )
 _KIND = (
     "What is certified: molecule (types of bonds and atoms, needs the extra molecules), directed (graphs "
-    "with arcs), nodes (of one graph) or vector (rows of bits, needs the extra kernels)."
+    "with arcs), nodes (of one graph) or vector (rows of bits, needs the extra kernels). Default: undirected graphs."
 )
 
 
@@ -190,7 +190,7 @@ _KIND = (
 def init(
     folder: Annotated[Path, typer.Argument(help="Where to write it; made if need be.")] = Path(),
     example: Annotated[str, typer.Option(help=_EXAMPLE, metavar="KIND")] = "function",
-    kind: Annotated[str | None, typer.Option(help=_KIND, metavar="KIND", show_default="undirected graphs")] = None,
+    kind: Annotated[str | None, typer.Option(help=_KIND, metavar="KIND")] = None,
 ) -> None:
     """Write an example to start from: a commented run.toml, a model, and small graphs of three classes.
 
@@ -229,11 +229,11 @@ def reproduce(
     name: Annotated[str, typer.Argument(help=_STUDY, metavar="NAME")],
     out: Annotated[Path, typer.Option(help="A folder for figures, tables and the page; an interrupted one goes on.")],
     samples: Annotated[
-        int | None, typer.Option(help="Estimation votes for each graph.", show_default="as in the paper")
+        int | None, typer.Option(help="Estimation votes for each graph. Default: as in the paper.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Of all votes. The same seed gives the same tables, byte by byte.")] = 1,
     workers: Annotated[
-        int | None, typer.Option(help="Worker processes; results do not depend on them.", show_default="one a core")
+        int | None, typer.Option(help="Worker processes; results do not depend on them. Default: one per core.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer votes and levels: minutes become seconds.")] = False,
 ) -> None:

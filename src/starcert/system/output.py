@@ -282,18 +282,6 @@ def duration(seconds: float) -> str:
     return f"{seconds / 3600:.1f} h" if seconds < 48 * 3600 else f"{seconds / 86400:.1f} days"
 
 
-def duration_range(low: float, high: float) -> str:
-    """A time between two others, for people.
-
-    Example:
-        >>> duration_range(20, 50), duration_range(50, 200), duration_range(0.1, 0.9), duration_range(7300, 1e4)
-        ('20 to 50 s', '50 s to 3 min', '1 s', '2.0 to 2.8 h')
-    """
-    first, last = duration(low), duration(high)
-    number, unit = first.split()
-    return first if first == last else f"{number if unit == last.split()[1] else first} to {last}"
-
-
 # What a spreadsheet may compute: it passes over white space, and reads wide signs like narrow ones.
 _FORMULA, _NUMBER = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r]"), re.compile(r"[-+]?\d+(\.\d+)?", re.ASCII)
 
