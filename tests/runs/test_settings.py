@@ -91,24 +91,15 @@ def test_differences_name_what_differs_and_let_the_rest_pass(run, tmp_path):
 
 
 BAD = [
-    (
-        "samples = 400",
-        "sampels = 400",
-        "There is no setting 'sampels'. Did you mean samples?",
-    ),
+    ("samples = 400", "sampels = 400", "There is no setting 'sampels'. Did you mean samples?"),
     ("samples = 400", 'samples = "many"', "'samples' must be a whole number from 1"),
-    ("samples = 400", "samples = 0", "'samples' must be a whole number from 1"),
     ("samples = 400", "samples = true", "'samples' must be a whole number"),
     ("seed = 3", "seed = -1", "'seed' must be a whole number from 0"),
     ("seed = 3", "alpha = 0.99", "Was a confidence level meant?"),
     ("seed = 3", 'alpha = "low"', "'alpha' must be a failure probability"),
     ("seed = 3", 'family = "every"', "'family' must be one of each, all"),
-    ("seed = 3", "workers = 0", "'workers' must be a whole number from 1"),
     ("seed = 3", 'device = "tpu"', "'device' must name a device of torch"),
-    ("seed = 3", 'split = "best"', "'split' must be one of all, train, validation, test"),
     ("seed = 3", 'evidence = "yes"', "'evidence' must be true or false"),
-    ("seed = 3", "own_samples = -1", "'own_samples' must be a whole number from 0"),
-    ("seed = 3", 'plan = "often"', "'plan' must be one of fixed, decided"),
     ("model.py:classifier", "model.py", "'model' must name a Python file and a function in it"),
     ("model.py:classifier", "modell.py:classifier", "Did you mean model.py?"),
     ("model.py:classifier", "nowhere/model.py:classifier", "There is no folder"),
@@ -116,7 +107,6 @@ BAD = [
     ('"graphs"', '"./grahps"', "graphs?"),
     ("[noise]", "[sweep]\nsmaples = 3\n[noise]", "There is no setting 'sweep.smaples'. "),
     ('"graphs"', '"grahps/x"', "'data' must name a file or a folder that exists"),
-    ('"graphs"', "7", "'data' must be text"),
     ("hub = 0.02", "hub = 1.5", "'noise.hub' must be a probability from 0 to 1"),
     ("hub = 0.02", 'hub = "much"', "'noise.hub' must be a probability, or the named numbers of a law"),
     ("hub = 0.02", '"h.b" = 0.1', "'noise' must have region names without"),
