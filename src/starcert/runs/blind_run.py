@@ -19,7 +19,6 @@ from starcert.baselines import BlindModel
 from starcert.datasets.dataset import Dataset
 from starcert.objects.content import digest
 from starcert.runs.inputs import RunInputs, TriedModel, aligned, describe_rule
-from starcert.runs.settings import RunSettings
 from starcert.runs.threats import without_folders
 from starcert.runs.training_run import TRAIN_MASK
 from starcert.runs.user_code import Reference
@@ -40,31 +39,32 @@ class FittedBlind(NamedTuple):
     missing: str = ""
 
 
-def fit_blind(settings: RunSettings, inputs: RunInputs, ready: TriedModel) -> FittedBlind:
+def fit_blind(inputs: RunInputs, ready: TriedModel) -> FittedBlind:
     """Fits the blind model on the training part, once; classes are numbered as the classifier numbers them."""
     if ready.fitted is not None:
         return ready.fitted
-    train, learned, missing = _training_part(settings, inputs, ready)
+    train, learned, missing = _training_part(inputs, ready)
     if train is None:
         return FittedBlind(None, missing=missing)
     noise, rule = ready.problem.noise, ready.rule
-    model = baselines.blind(train, noise=noise, regions=rule, threat=settings.threat, progress="blind model")
+    model = baselines.blind(train, noise=noise, regions=rule, threat=ready.settings.threat, progress="blind model")
     return FittedBlind(model, learned)
 
 
-def _training_part(settings: RunSettings, inputs: RunInputs, ready: TriedModel) -> tuple[Dataset | None, int, str]:
+def _training_part(inputs: RunInputs, ready: TriedModel) -> tuple[Dataset | None, int, str]:
     """What the model learns from, and how many objects or nodes of it; or why there is nothing."""
     if ready.data.of_nodes:
         if TRAIN_MASK not in ready.data.graph.node_data:
             return None, 0, NO_MASK
         return ready.data, int(np.asarray(ready.data.graph.node_data[TRAIN_MASK]).astype(bool).sum()), ""
+    settings = ready.settings
     if settings.split == "train" or inputs.train is None:
         return None, 0, ITSELF if settings.split == "train" else NO_PART
     train = aligned(inputs.train.labelled, ready.base).limited(MAX_TRAINING, settings.split_seed)
     return (train, len(train), "") if len(train) else (None, 0, "No class in the training part is known.")
 
 
-def blind_row(settings: RunSettings, inputs: RunInputs, ready: TriedModel, kept: Path | None = None) -> BlindRow:
+def blind_row(inputs: RunInputs, ready: TriedModel, kept: Path | None = None) -> BlindRow:
     """The answers of the blind model for each row, or why there are none; no run fails because of it.
 
     They are read from the file where they are `kept`, if it has them, and else written there.
@@ -72,13 +72,13 @@ def blind_row(settings: RunSettings, inputs: RunInputs, ready: TriedModel, kept:
     if not ready.data.known:
         return BlindRow(missing="No class of what is certified is known.")
     try:
-        train, _, missing = _training_part(settings, inputs, ready)
+        train, _, missing = _training_part(inputs, ready)
         if train is None:
             return BlindRow(missing=missing)
-        key = _digest(settings, ready, train)
+        key = _digest(ready, train)
         if kept is not None and (row := _read(kept, key)) is not None:
             return row
-        model, learned, _ = fit_blind(settings, inputs, ready)
+        model, learned, _ = fit_blind(inputs, ready)
         assert model is not None
         found, nodes = model.predict(ready.data.graphs), ready.job.target_nodes
         answers = (found if nodes is None else nodes.labels(found)).tolist()
@@ -92,8 +92,9 @@ def blind_row(settings: RunSettings, inputs: RunInputs, ready: TriedModel, kept:
     return row
 
 
-def _digest(settings: RunSettings, ready: TriedModel, train: Dataset) -> str:
+def _digest(ready: TriedModel, train: Dataset) -> str:
     """Of all that the row follows from, the code that learns included."""
+    settings = ready.settings
     rule, threat = settings.regions, without_folders(settings.threat)
     asked = describe_rule(ready.rule), rule.digest if isinstance(rule, Reference) else "", str(threat), settings.nodes
     code = [file.read_bytes() for file in sorted(Path(baselines.__file__).parent.glob("*.py"))]

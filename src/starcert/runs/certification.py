@@ -68,18 +68,18 @@ def certify_run(
     with place.held():
         inputs = read_inputs(settings)
         ready = tried_model(settings, inputs, [settings.noise], note)
-        method = _method_of(settings, ready)
+        method = _method_of(ready)
         check_expected(ready.digests, expected or {})
         record = RunRecord(settings, ready.digests)
         place.begin(record)
-        about = _provenance(settings, ready, method)
+        about = _provenance(ready, method)
         if method.blind:
-            about[BLIND] = blind_row(settings, inputs, ready, place.blind_row(settings.store)).to_json()
+            about[BLIND] = blind_row(inputs, ready, place.blind_row(settings.store)).to_json()
         if before is not None:
-            for sentence in method.forecast(settings, ready, place):
+            for sentence in method.forecast(ready, place):
                 before(sentence)
         with voting_workers(ready.base, settings.model, settings.workers, note, ready.sent) as executor:
-            archive = method.certify(settings, ready, place, executor, about)
+            archive = method.certify(ready, place, executor, about)
         place.write_run_file(record)
         write(place.kept / CERTIFICATES, archive)
         write_whole(place.kept / RESULTS, csv_lines(method.rows(archive, ready)))
@@ -95,13 +95,13 @@ def forecast(settings: RunSettings) -> Iterator[str]:
     yield from inputs.notes
     ready = try_model(settings, inputs)
     yield from other_noise(settings.weights, [settings.noise])
-    yield from _method_of(settings, ready).forecast(settings, ready, None)
+    yield from _method_of(ready).forecast(ready, None)
 
 
-def _method_of(settings: RunSettings, ready: TriedModel) -> RunMethod:
+def _method_of(ready: TriedModel) -> RunMethod:
     """The method that the settings ask for, which accepts them."""
-    method = next(each for each in METHODS if each.fits(settings, ready))
-    method.check(settings, ready)
+    method = next(each for each in METHODS if each.fits(ready))
+    method.check(ready)
     return method
 
 
@@ -109,7 +109,7 @@ def tried_model(settings: RunSettings, inputs: RunInputs, noises: Sequence[Noise
     """The model of a run, tried on its graphs; notes what there is to know about data and weights."""
     for sentence in inputs.notes:
         note(sentence)
-    ready = with_fallback(settings, inputs, try_model(settings, inputs))
+    ready = with_fallback(inputs, try_model(settings, inputs))
     for sentence in other_noise(settings.weights, noises):
         note(sentence)
     return ready
@@ -125,8 +125,9 @@ def check_expected(digests: Mapping[str, str], expected: Mapping[str, str]) -> N
         )
 
 
-def _provenance(settings: RunSettings, ready: TriedModel, method: RunMethod) -> dict[str, object]:
+def _provenance(ready: TriedModel, method: RunMethod) -> dict[str, object]:
     """How the run was made, for its certificates: whatever their content depends on, but no place of any file."""
+    settings = ready.settings
     word, always = ready.problem.kind.word, {"limit", "nodes"} if settings.targets == "nodes" else {"limit"}
     used: dict[str, object] = {
         "noise": settings.noise.to_dict(),

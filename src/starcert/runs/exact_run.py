@@ -16,7 +16,7 @@ from starcert.report.exact_report import exact_report, exact_rows
 from starcert.runs.folder import OutputFolder
 from starcert.runs.inputs import TriedModel, read_inputs, try_model
 from starcert.runs.run_file import RunFile
-from starcert.runs.settings import RunSettings, run_settings
+from starcert.runs.settings import run_settings
 from starcert.runs.threats import without_folders
 from starcert.system.errors import InvalidParameterError
 from starcert.system.output import quantity
@@ -30,37 +30,32 @@ class Exact:
     title, blind = "The plain model, exactly", True
     unused: tuple[str, ...] = ("samples", "selection_samples", "evidence", "own_samples", "plan", "seed", "chunk_size")
 
-    def fits(self, settings: RunSettings, ready: TriedModel) -> bool:
+    def fits(self, ready: TriedModel) -> bool:
         """Where it is asked for."""
-        return settings.exact
+        return ready.settings.exact
 
-    def check(self, settings: RunSettings, ready: TriedModel) -> None:
+    def check(self, ready: TriedModel) -> None:
         """Refuses models that give numbers."""
         if ready.base.values is not None:
             raise InvalidParameterError("exact", "needs a model that answers classes: intervals come from votes.")
 
-    def forecast(self, settings: RunSettings, ready: TriedModel, place: OutputFolder | None) -> Iterator[str]:
+    def forecast(self, ready: TriedModel, place: OutputFolder | None) -> Iterator[str]:
         """How many attacks there are."""
-        threat = _threat_of(settings)
-        trial = Trial(ready.job, threat, settings.max_attacks)
+        threat, most_on_each = _threat_of(ready), ready.settings.max_attacks
+        trial = Trial(ready.job, threat, most_on_each)
         every, tried = sum(ends[-1] for ends in trial.ends), sum(trial.limits)
-        most = "all of them" if tried == every else f"at most {tried:,} of them, {settings.max_attacks:,} on each"
+        most = "all of them" if tried == every else f"at most {tried:,} of them, {most_on_each:,} on each"
         objects = quantity(len(trial.ends), ready.problem.kind.word)
         yield f"{objects}, {every:,} attacks ({threat.label}): {most} will be tried on the plain model."
 
     def certify(
-        self,
-        settings: RunSettings,
-        ready: TriedModel,
-        place: OutputFolder,
-        executor: Executor | None,
-        about: Mapping[str, object],
+        self, ready: TriedModel, place: OutputFolder, executor: Executor | None, about: Mapping[str, object]
     ) -> ExactArchive:
         """What trying all attacks of the threat shows; labels are class numbers."""
         found = ExactClassifier(ready.base, ready.problem.noise, ready.rule).certify(
             ready.problem,
-            threat=_threat_of(settings),
-            max_attacks=settings.max_attacks,
+            threat=_threat_of(ready),
+            max_attacks=ready.settings.max_attacks,
             store=place.kept / TRIED,
             executor=executor,
         )
@@ -81,8 +76,8 @@ class Exact:
         return exact_report(archive, ready.problem.sites, title)
 
 
-def _threat_of(settings: RunSettings) -> Threat:
-    threat = without_folders(settings.threat)
+def _threat_of(ready: TriedModel) -> Threat:
+    threat = without_folders(ready.settings.threat)
     assert threat is not None  # settings that try attacks have one
     return threat
 

@@ -13,7 +13,6 @@ from starcert.objects.threats import Threat
 from starcert.runs.blind_run import fit_blind
 from starcert.runs.inputs import RunInputs, TriedModel, aligned
 from starcert.runs.models import call_model
-from starcert.runs.settings import RunSettings
 from starcert.runs.user_code import Reference, UserCodeError, running_user_code
 from starcert.system.errors import InvalidParameterError, StarcertError
 
@@ -38,15 +37,16 @@ class _InWords:
         return np.array([self.words[each] for each in answers.tolist()], dtype=object)
 
 
-def with_fallback(settings: RunSettings, inputs: RunInputs, ready: TriedModel) -> TriedModel:
+def with_fallback(inputs: RunInputs, ready: TriedModel) -> TriedModel:
     """The model of a run with what it falls back to, if it does."""
-    given, threshold, base = settings.fallback, settings.threshold, ready.base
+    settings, base = ready.settings, ready.base
+    given, threshold = settings.fallback, settings.threshold
     if given is None or threshold is None:
         return ready
     words = base.class_labels or base.class_names
     if not isinstance(given, Reference):
         _check_threat(settings.threat, ready)
-        fitted = fit_blind(settings, inputs, ready)
+        fitted = fit_blind(inputs, ready)
         if fitted.model is None:
             raise StarcertError(f"There is no blind model to fall back to. {fitted.missing}")
         return replace(ready, fallback=Fallback(_InWords(fitted.model, None, words), threshold), fitted=fitted)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from starcert.claims.metrics import votes_needed
@@ -25,22 +26,18 @@ MAX_NEEDED = 8  # kinds of attacks whose votes are computed and written out
 
 
 def forecast_of(
-    settings: RunSettings,
-    ready: TriedModel,
-    stores: Sequence[Path | None],
-    *,
-    levels: bool = False,
-    classes: bool = True,
+    ready: TriedModel, stores: Sequence[Path | None], *, levels: bool = False, classes: bool = True
 ) -> Iterator[str]:
     """What is known about a run whose model was tried, or about the `levels` of a sweep.
 
     Nothing is said if all votes are in the stores, one for the run or for each level. What votes need is about classes.
     """
-    problem = ready.problem
+    problem, settings = ready.problem, ready.settings
     if settings.evidence and all(problem.without_evidence):
         settings = settings.changed(evidence=False, own_samples=None, collective=False)
+        ready = replace(ready, settings=settings)
     further = settings.max_own_votes
-    begun = [left for store in stores if (left := _clean_votes_left(settings, ready, store))]
+    begun = [left for store in stores if (left := _clean_votes_left(ready, store))]
     if not begun:
         return
     names = ready.data.class_names
@@ -58,8 +55,8 @@ def forecast_of(
     yield f"{on}{objects}, {most}{each:,} votes each{attacked}{rest}."
     if levels:
         return
-    yield from _listed(settings, ready, words)
-    yield from _needed(settings, ready, words) if classes else ()
+    yield from _listed(ready, words)
+    yield from _needed(ready, words) if classes else ()
     for place, axis in enumerate(problem.noise.axes):
         empty = sum(capacity[place] == 0 for capacity in problem.capacities)
         if empty:
@@ -73,9 +70,9 @@ def _selection(settings: RunSettings) -> int:
     return settings.selection_samples or default_selection(settings.samples)
 
 
-def _clean_votes_left(settings: RunSettings, ready: TriedModel, store: Path | None) -> int:
+def _clean_votes_left(ready: TriedModel, store: Path | None) -> int:
     """How many votes on the objects themselves are not in a store yet."""
-    wanted = {"selection": _selection(settings), "estimation": settings.samples}
+    wanted = {"selection": _selection(ready.settings), "estimation": ready.settings.samples}
     left = sum(wanted.values()) * len(ready.problem)
     if store is not None and (file := target_file(store)).exists() and file.stat().st_size:
         # Who opens it for writing says what is wrong with it. One that was killed as it was made has nothing in it.
@@ -86,9 +83,9 @@ def _clean_votes_left(settings: RunSettings, ready: TriedModel, store: Path | No
     return left
 
 
-def _listed(settings: RunSettings, ready: TriedModel, words: Words) -> Iterator[str]:
+def _listed(ready: TriedModel, words: Words) -> Iterator[str]:
     """How many attacks a threat lists that is not about radii; too many are refused here."""
-    threat, noise = settings.threat, ready.problem.noise
+    threat, noise = ready.settings.threat, ready.problem.noise
     if threat is None or threat.by_radius:
         return
     seen = [attackable(each, noise) for each in ready.problem.sites]
@@ -103,9 +100,10 @@ def _listed(settings: RunSettings, ready: TriedModel, words: Words) -> Iterator[
     yield f"Attacks to list ({threat.label}): {sum(numbers):,}, {each}{none}."
 
 
-def _needed(settings: RunSettings, ready: TriedModel, words: Words) -> Iterator[str]:
+def _needed(ready: TriedModel, words: Words) -> Iterator[str]:
     """How many votes the smallest attacks need, by the axes that they are on, and what no certificate can say then."""
-    problem, threat, n_axes = ready.problem, settings.threat, len(ready.problem.noise.axes)
+    problem, settings, n_axes = ready.problem, ready.settings, len(ready.problem.noise.axes)
+    threat = settings.threat
     listed = threat is not None and not threat.by_radius
     if threat is not None and listed:
         levels = [threat.levels(each, problem.noise, 1) for each in problem.sites]

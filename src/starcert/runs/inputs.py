@@ -88,8 +88,9 @@ class RunInputs:
 
 @dataclass(frozen=True)
 class TriedModel:
-    """Everything that a run votes with."""
+    """Everything that a run votes with: its settings, its model, and its graphs bound to noise and regions."""
 
+    settings: RunSettings
     model: str  # the digest of the model's file
     base: Classifier
     data: Dataset  # the graphs of the run, their classes numbered as the classifier numbers them
@@ -174,7 +175,7 @@ def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = 
     nodes, labels = job.target_nodes, data.labels
     known = (labels if nodes is None else nodes.labels(labels)).tolist() if data.known else None
     threat = digest_of_files(settings.threat)
-    return TriedModel(settings.model.digest, base, data, rule, known, job, threat, tuple(answers))
+    return TriedModel(settings, settings.model.digest, base, data, rule, known, job, threat, tuple(answers))
 
 
 class UserRule:

@@ -9,7 +9,6 @@ from typing import Any, Protocol
 from starcert.report.blocks import Report
 from starcert.runs.folder import OutputFolder
 from starcert.runs.inputs import TriedModel
-from starcert.runs.settings import RunSettings
 
 
 class RunMethod(Protocol):
@@ -19,25 +18,20 @@ class RunMethod(Protocol):
     unused: tuple[str, ...]  # settings, and parts of a record, that mean nothing to it
     blind: bool  # whether a model that sees nothing an attack changes may stand beside it
 
-    def fits(self, settings: RunSettings, ready: TriedModel) -> bool:
-        """Whether this is what the settings ask of this model."""
+    def fits(self, ready: TriedModel) -> bool:
+        """Whether this is what its settings ask of the model."""
         ...
 
-    def check(self, settings: RunSettings, ready: TriedModel) -> None:
+    def check(self, ready: TriedModel) -> None:
         """Refuses settings and data that it cannot work with."""
         ...
 
-    def forecast(self, settings: RunSettings, ready: TriedModel, place: OutputFolder | None) -> Iterator[str]:
+    def forecast(self, ready: TriedModel, place: OutputFolder | None) -> Iterator[str]:
         """What is known before it begins in a folder, or without one, sentence by sentence."""
         ...
 
     def certify(
-        self,
-        settings: RunSettings,
-        ready: TriedModel,
-        place: OutputFolder,
-        executor: Executor | None,
-        about: Mapping[str, object],
+        self, ready: TriedModel, place: OutputFolder, executor: Executor | None, about: Mapping[str, object]
     ) -> Any:  # noqa: ANN401  (each has an archive of its own)
         """Everything that is found, with how the run was made, for a file; work that was interrupted goes on."""
         ...

@@ -17,7 +17,6 @@ from starcert.report.certificate_report import certificate_report
 from starcert.runs.folder import OutputFolder
 from starcert.runs.forecast import forecast_of
 from starcert.runs.inputs import TriedModel
-from starcert.runs.settings import RunSettings
 from starcert.runs.threats import without_folders
 from starcert.voting.options import Evidence, Voting
 
@@ -28,30 +27,27 @@ class Smoothed:
     title, blind = "Robustness certificates", True
     unused: tuple[str, ...] = ()
 
-    def fits(self, settings: RunSettings, ready: TriedModel) -> bool:
+    def fits(self, ready: TriedModel) -> bool:
         """Any model that answers classes."""
         return True
 
-    def check(self, settings: RunSettings, ready: TriedModel) -> None:
+    def check(self, ready: TriedModel) -> None:
         """Its settings were checked when they were made."""
 
-    def forecast(self, settings: RunSettings, ready: TriedModel, place: OutputFolder | None) -> Iterator[str]:
+    def forecast(self, ready: TriedModel, place: OutputFolder | None) -> Iterator[str]:
         """How many votes there are, and what they can certify."""
+        settings = ready.settings
         if place is None and settings.evidence:  # its sentences may be of what was left out
-            possible_evidence(ready.problem, _evidence(settings))
+            possible_evidence(ready.problem, Evidence(settings.own_samples))
         if place is None or not (place.finished and settings.plan == "decided"):  # then there are no votes to come
-            yield from forecast_of(settings, ready, [None if place is None else place.votes(settings.store)])
+            yield from forecast_of(ready, [None if place is None else place.votes(settings.store)])
 
     def certify(
-        self,
-        settings: RunSettings,
-        ready: TriedModel,
-        place: OutputFolder,
-        executor: Executor | None,
-        about: Mapping[str, object],
+        self, ready: TriedModel, place: OutputFolder, executor: Executor | None, about: Mapping[str, object]
     ) -> Archive:
         """The certificates; labels are class numbers."""
-        found = certified(settings, ready, ready.problem, store=place.votes(settings.store), executor=executor)
+        settings = ready.settings
+        found = certified(ready, ready.problem, store=place.votes(settings.store), executor=executor)
         claims = [found.at_most_changed(settings.threat)] if settings.collective and settings.threat else None
         return Archive.from_result(
             found,
@@ -72,15 +68,10 @@ class Smoothed:
 
 
 def certified(
-    settings: RunSettings,
-    ready: TriedModel,
-    problem: Problem,
-    *,
-    store: Path,
-    executor: Executor | None,
-    title: str = "votes",
+    ready: TriedModel, problem: Problem, *, store: Path, executor: Executor | None, title: str = "votes"
 ) -> Certificates:
     """The certificates that the settings ask for, of a problem with the model of a run; labels are class numbers."""
+    settings = ready.settings
     smoothed = SmoothedClassifier(ready.base, problem.noise, ready.rule, fallback=ready.fallback)
     return smoothed.certify(
         problem,
@@ -89,10 +80,6 @@ def certified(
         alpha=settings.alpha,
         family=settings.family,
         threat=without_folders(settings.threat),
-        evidence=settings.evidence and _evidence(settings),
+        evidence=settings.evidence and Evidence(settings.own_samples),
         voting=Voting(settings.selection_samples, settings.plan, store, executor, progress=title),
     ).numbered
-
-
-def _evidence(settings: RunSettings) -> Evidence:
-    return Evidence(settings.own_samples)

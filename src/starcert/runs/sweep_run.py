@@ -66,9 +66,9 @@ def run_sweep(
         folder, n_levels = place.kept / "votes", len(settings.levels)
         folder.mkdir(exist_ok=True)
         stores = [folder / f"level-{number + 1:0{len(str(n_levels))}d}.db" for number in range(n_levels)]
-        blind = blind_row(settings.run, inputs, first, place.blind_row(None))
+        blind = blind_row(inputs, first, place.blind_row(None))
         if before is not None and not (place.finished and settings.run.plan == "decided"):  # then all was decided
-            for sentence in forecast_of(settings.run, first, stores, levels=True):  # each as soon as it is known
+            for sentence in forecast_of(first, stores, levels=True):  # each as soon as it is known
                 before(sentence)
         outcomes, marks, gains, anchored = [], [], [], dict[str, None]()
         for certificates, ready in _levels(settings, inputs, first, one_model, stores, note):
@@ -123,7 +123,7 @@ def _levels(
             title = f"level {number} of {len(stores)}{whole}: {noise_text(noise)}"
             problem = ready.problem.under(noise)
             try:
-                found = certified(run, ready, problem, store=store, executor=executor, title=title)
+                found = certified(replace(ready, settings=run), problem, store=store, executor=executor, title=title)
             except StoreSettingsError as error:
                 differences = "; ".join(error.differences[:5])
                 advice = f"Give another --out, or remove {store.parents[1]} first."

@@ -13,7 +13,6 @@ from starcert.report.interval_report import interval_report
 from starcert.runs.folder import OutputFolder
 from starcert.runs.forecast import forecast_of
 from starcert.runs.inputs import TriedModel
-from starcert.runs.settings import RunSettings
 from starcert.runs.threats import without_folders
 from starcert.system.errors import InvalidParameterError
 from starcert.voting.options import Voting
@@ -25,12 +24,13 @@ class Values:
     title, blind = "Certified intervals", False
     unused: tuple[str, ...] = ()
 
-    def fits(self, settings: RunSettings, ready: TriedModel) -> bool:
+    def fits(self, ready: TriedModel) -> bool:
         """Any model that gives numbers."""
         return ready.base.values is not None
 
-    def check(self, settings: RunSettings, ready: TriedModel) -> None:
+    def check(self, ready: TriedModel) -> None:
         """Refuses settings that mean nothing where the model gives numbers, and labels that are none."""
+        settings = ready.settings
         for name, given in {"evidence": settings.evidence, "plan": settings.plan != "fixed"}.items():
             if given:
                 hint = "Intervals look at where flips fell in any case, and hold at the number of votes that is fixed."
@@ -42,20 +42,16 @@ class Values:
                 hint = "Give data whose labels are numbers, or none; --columns label=COLUMN names another column."
                 raise InvalidParameterError("data", "have numbers for labels, as the outputs are", name, hint) from None
 
-    def forecast(self, settings: RunSettings, ready: TriedModel, place: OutputFolder | None) -> Iterator[str]:
+    def forecast(self, ready: TriedModel, place: OutputFolder | None) -> Iterator[str]:
         """How many votes there are."""
-        store = None if place is None else place.votes(settings.store)
-        yield from forecast_of(settings, ready, [store], classes=False)
+        store = None if place is None else place.votes(ready.settings.store)
+        yield from forecast_of(ready, [store], classes=False)
 
     def certify(
-        self,
-        settings: RunSettings,
-        ready: TriedModel,
-        place: OutputFolder,
-        executor: Executor | None,
-        about: Mapping[str, object],
+        self, ready: TriedModel, place: OutputFolder, executor: Executor | None, about: Mapping[str, object]
     ) -> IntervalArchive:
         """The intervals without attack and under the threat; labels are numbers by the names of their classes."""
+        settings = ready.settings
         smoothed = SmoothedRegressor(ready.base, ready.problem.noise, ready.rule)
         result = smoothed.certify(
             ready.problem,
