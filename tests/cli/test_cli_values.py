@@ -49,7 +49,7 @@ def folder(tmp_path, monkeypatch):
 def test_intervals_are_certified_written_and_proved(folder, here):
     status, said, errors = here("certify", "run.toml")
     assert (status, errors) == (0, "")
-    assert "Intervals of 3 rows" in said
+    assert "Certified intervals: data.py:rows" in said
     assert "100.0%" in said
     out = folder / "certified"
     assert sorted(each.name for each in out.iterdir()) == [

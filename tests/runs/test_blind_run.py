@@ -258,7 +258,7 @@ def row_of(values):
     def given(kept, **changes):
         settings = run_settings(values(split="test", **changes))
         inputs = read_inputs(settings)
-        return blind_run.blind_row(settings, inputs, try_model(settings, inputs), kept)
+        return blind_run.blind_row(inputs, try_model(settings, inputs), kept)
 
     return given
 
