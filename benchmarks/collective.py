@@ -41,10 +41,10 @@ def main(votes: int = 10_000, epochs: int = 1_000) -> None:
     torch.set_num_threads(1)
     smoothed, graph = Cora(epochs=epochs).smoothed("links")
     how = {"samples": votes, "seed": 1, "threat": THREAT, "voting": sc.Voting(selection_samples=1_000, progress=False)}
-    evidence = sc.Evidence(own_samples=0, collective=True)
+    evidence = sc.Evidence(own_samples=0)
     certifying, result = timed(lambda: smoothed.certify([graph], evidence=evidence, **how))
-    kept = result.collective
-    about = f"{THREAT} on Cora-ML, {len(result):,} nodes, {sum(kept.questions[0].asked.counts):,} attacks."
+    kept = result.collective.about(result.asked[0].threat)
+    about = f"{THREAT} on Cora-ML, {len(result):,} nodes, {sum(kept.asked[0].asked.counts):,} attacks."
     table = Table("collective", about, device=device, votes=votes, epochs=epochs, certify_seconds=certifying)
     here, claim = timed(lambda: replace(kept, matrices=None).at_most_changed(result.asked[0].threat, None, None))
     table.add(Work("at_most_changed, products here", here, note=str(claim), more={"k": claim.k}))

@@ -58,6 +58,14 @@ def test_no_feature_of_a_classifier_is_looked_up_by_name():
     assert [module.name for module in MODULES if looked_up.search(module.read_text(encoding="utf-8"))] == []
 
 
+def test_only_ask_calls_a_classifier():
+    """Beside the contract itself, and what measures a network after its training."""
+    calls, others = re.compile(r"\.(classify|scored|scored_each)\("), {"voting/ask.py", "models/fitting.py"}
+    package = ROOT / "src" / "starcert"
+    callers = {each.relative_to(package).as_posix() for each in MODULES if calls.search(each.read_text("utf-8"))}
+    assert {name for name in callers if not name.startswith("classifiers/")} == others
+
+
 def test_pages_are_made_by_a_jinja_without_known_holes():
     """Before 3.1.6 a template could break out of its sandbox (CVE-2025-27516); the oldest admitted version is tried."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

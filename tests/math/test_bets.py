@@ -13,7 +13,7 @@ from starcert.math import bets
 from starcert.math.arithmetic import LOCK, exact_number
 from starcert.math.bets import (
     FRACTIONS,
-    NOTHING,
+    NO_CAPITAL,
     RESERVE,
     SCALE,
     anytime_limit,
@@ -49,7 +49,7 @@ def test_capital_is_the_mean_of_products_rounded_down(theta, values, counts):
     assert mean - 1e-9 * (total + 1) <= found <= mean + 1e-12 * total + 1e-12
 
 
-@given(st.one_of(st.integers(-60 * SCALE, 60 * SCALE), st.sampled_from([0, NOTHING, -(2**62), 2**62])))
+@given(st.one_of(st.integers(-60 * SCALE, 60 * SCALE), st.sampled_from([0, NO_CAPITAL, -(2**62), 2**62])))
 def test_the_reserve_is_added_exactly_and_rounded_down(capital):
     found = int(with_reserve(np.array([capital]))[0])
     with LOCK, ctx.workprec(256):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from evidence_worlds import OwnVotesOf, adding, at_the_edge, deleting, symmetric
 
-from starcert.math.bets import NOTHING, SCALE, capital_of, needed, with_reserve
+from starcert.math.bets import NO_CAPITAL, SCALE, capital_of, needed, with_reserve
 from starcert.math.evidence import FlipEvidence
 from starcert.math.frontier import Frontier
 from starcert.math.pooling import level_weight
@@ -30,7 +30,7 @@ FAIR_BETS = [{Fraction(1): Fraction(1)}] + [
 
 
 def logarithm(capital):
-    return math.floor(math.log(capital) * SCALE) if capital else NOTHING
+    return math.floor(math.log(capital) * SCALE) if capital else NO_CAPITAL
 
 
 LOGARITHMS = {capital: logarithm(capital) for capital in CAPITALS}

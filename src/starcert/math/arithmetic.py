@@ -84,11 +84,11 @@ class Compiled:
         self._made: Any = None
 
     def __call__(self, *arguments: Any) -> Any:  # noqa: ANN401
-        """What the function returns."""
+        """Calls the compiled function."""
         return (self._made or self.made())(*arguments)
 
     def made(self) -> Any:  # noqa: ANN401  (numba's dispatcher carries no types)
-        """What numba makes of it."""
+        """The function as numba compiled it."""
         with LOCK:
             if self._made is None:
                 whole: dict[Compiled, Any] = {}
@@ -99,7 +99,7 @@ class Compiled:
 
     @property
     def targetoptions(self) -> object:
-        """How numba compiles it, under the name that it has in what numba makes."""
+        """The options that numba compiles it with, under the name that it has in what numba makes."""
         return self.made().targetoptions
 
     def __reduce__(self) -> str:

@@ -78,7 +78,7 @@ class SiteLaw(NamedTuple):
 
     @property
     def free(self) -> bool:
-        """Whether an attack on such a site cannot be seen."""
+        """True if an attack on such a site cannot be seen."""
         return all(clean == attacked for clean, attacked in self.outcomes)
 
 
@@ -130,7 +130,7 @@ class AxisMoves(NamedTuple):
 
     @property
     def alphabet(self) -> int:
-        """How many values a site has."""
+        """The number of values of a site."""
         return len(self.ranks)
 
 
@@ -233,19 +233,19 @@ class ListedAxis(NamedTuple):
 
 
 def _left(axes: Sequence[ListedAxis], axis: int) -> int:
-    """How many sites of an axis the axes before it leave to attack."""
+    """The number of sites of an axis that the axes before it leave to attack."""
     one = axes[axis]
     return one.size - sum(other.attacked for other in axes[:axis] if one.pool == other.pool >= 0)
 
 
 def _ways(axes: Sequence[ListedAxis], axis: int) -> int:
-    """How many attacks an axis has, whatever sites the axes before it have taken."""
+    """The number of attacks on an axis, whatever sites the axes before it have taken."""
     left = _left(axes, axis)
     return comb(left, axes[axis].attacked) * axes[axis].moves ** axes[axis].attacked if left >= 0 else 0
 
 
 def n_attacks(axes: Sequence[ListedAxis]) -> int:
-    """How many attacks these axes have."""
+    """The number of attacks on these axes."""
     return prod(_ways(axes, axis) for axis in range(len(axes)))
 
 

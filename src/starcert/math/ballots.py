@@ -106,7 +106,7 @@ class Ballots:
         return cls(first.labels, first.n_sites, samples, kept, answers, **form, sites=first.sites)
 
     def is_alike(self, other: Ballots) -> bool:
-        """Whether both are of copies that were kept by one rule, in one form."""
+        """True if both are of copies that were kept by one rule, in one form."""
         same = (self.labels, self.n_sites, self.complete) == (other.labels, other.n_sites, other.complete)
         if (self.sites is None) != (other.sites is None) or (self.shown is None) != (other.shown is None):
             return False
@@ -122,28 +122,28 @@ class Ballots:
 
     @property
     def n_copies(self) -> int:
-        """How many copies there are, those included that are not kept."""
+        """The number of copies, with those that are not kept."""
         return int(self.samples.sum())
 
     @property
     def n_targets(self) -> int:
-        """How many targets there are."""
+        """The number of targets."""
         return int(self.answers.shape[1])
 
     @property
     def complete(self) -> bool:
-        """Whether it is known which sites flipped, of those that are listed; otherwise only how many on each axis."""
+        """True if it is known which sites flipped, of those that are listed; otherwise only how many on each axis."""
         return self.by_axis is None
 
     @property
     def axis_sizes(self) -> Integers:
-        """How many sites each axis has, where only numbers of flips are known."""
+        """The number of sites of each axis, where only numbers of flips are known."""
         assert self.sizes is not None
         return self.sizes
 
     @property
     def n_flips(self) -> int:
-        """How many flips there are in all copies."""
+        """The number of flips in all copies."""
         return int(starts_of(self.places)[-1] if self.by_axis is None else self.by_axis.sum())
 
     @property
@@ -154,12 +154,12 @@ class Ballots:
 
     @property
     def flip_bytes(self) -> int:
-        """What the flips take, or would take if they were all kept."""
+        """The bytes that the flips take, or would take if they were all kept."""
         return flip_bytes(len(self), self.n_flips, self._width, shown=self.shown is not None)
 
     @property
     def _width(self) -> int:
-        """How many sites bits and positions number."""
+        """The number of sites that bits and positions are about."""
         return self.n_sites if self.sites is None else len(self.sites)
 
     @property
@@ -203,7 +203,7 @@ class Ballots:
         return matrix_of(as_positions(flips), self._numbered(sites), np.int16(-1), self.shown.astype(np.int16))
 
     def numbers(self, axes: AnyIntegers | Sequence[npt.ArrayLike], n_axes: int | None = None) -> Integers:
-        """How many sites of each axis flipped in each copy, shape (kept copies, axes).
+        """The number of sites of each axis that flipped in each copy, shape (kept copies, axes).
 
         `axes` has the positions of the sites of each axis, or is an array with the axis of every site (−1: none), with
         `n_axes` axes. Where only numbers are known, they are those of the axes of the noise.
@@ -276,7 +276,7 @@ class Ballots:
         return self if self.sites is None else replace(self, n_sites=len(self.sites), sites=None)
 
     def agrees_with(self, other: Ballots) -> bool:
-        """Whether both are of the same copies and have the same flips, in the same form."""
+        """True if both are of the same copies and have the same flips, in the same form."""
         mine, theirs = self.to_arrays(), other.to_arrays()
         return mine.keys() == theirs.keys() and all(np.array_equal(mine[name], theirs[name]) for name in mine)
 
@@ -287,7 +287,7 @@ class Ballots:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Ballots:
-        """What `to_arrays` gave, checked as if it came from anywhere. Flips are not copied: they may take gigabytes."""
+        """The ballots of such arrays, checked as if they came from anywhere. Flips are not copied: they are large."""
         names = frozenset(arrays)
         if missing := {"n_sites", *COUNTS} - names:
             raise InvalidParameterError("arrays", f"have {', '.join(sorted(missing))}", ", ".join(sorted(names)))

@@ -27,7 +27,7 @@ from starcert.math.fallback import PLAIN, Contest
 FRACTIONS = np.array([0.95, 0.6, 0.37, 0.23, 0.14, 0.08, 0.04])  # the capital is shared evenly between these stakes
 SCALE = 2**32  # logarithms of capital are counted in whole multiples of 1/SCALE
 MAX_VOTES = 2**28  # with at most this many votes, sums of logarithms stay within 64 bits
-NOTHING = -(2**50)  # the logarithm of a capital of nothing, in 1/SCALE
+NO_CAPITAL = -(2**50)  # the logarithm of a capital of nothing, in 1/SCALE
 RESERVE = Fraction(1, 20)  # of the capital against an attack is not bet on the shared votes but kept for its own
 _MARGIN = 1e-12  # more than the rounding errors of a logarithm here: its argument is at least 1/20
 
@@ -138,7 +138,7 @@ def count_capital(count: int, total: int, limit: float = 0.5) -> int:
             logarithm = _mixture(count, total, arb(limit))
             if logarithm.is_finite():
                 return math.floor(float_below((logarithm * SCALE).lower()))
-    return NOTHING
+    return NO_CAPITAL
 
 
 def capital_against(count: int, total: int, limit: float) -> float:
@@ -199,7 +199,7 @@ def class_and_rival(counts: Whole, label: int) -> tuple[int, int]:
 
 
 class Wager(NamedTuple):
-    """What is chosen before a stage of a bet: λ in each bin, and g for each of the fractions (0: nothing staked)."""
+    """The choices before a stage of a bet: λ in each bin, and g for each of the fractions (0: nothing staked)."""
 
     limits: Floats
     sizes: Floats
@@ -231,6 +231,6 @@ class OwnBet(NamedTuple):
         return int(capital_of(self.bet.quiet * (votes - lost) + full @ whole + third @ (against - whole)))
 
     def speed(self, failure: float) -> float:
-        """How fast the logarithm of the capital grows with a vote at this failure rate, the same in all bins."""
+        """The growth of the logarithm of the capital with a vote at this failure rate, the same in all bins."""
         shares = np.full(len(self.limits), failure / len(self.limits))
         return growth(self.theta, self.limits, shares)

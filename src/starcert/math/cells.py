@@ -57,7 +57,7 @@ def cells_of(channel: Channel, radius: int) -> Floats:
 
 
 def count_listed(channel: Channel, radius: int) -> int:
-    """How many cells `radius` attacked sites have, all listed."""
+    """The number of cells of `radius` attacked sites, all listed."""
     if channel.evenly_spaced:
         return (len(channel.outcomes) - 1) * radius + 1
     return math.comb(radius + len(channel.shared) - 1, radius) + len(channel.outcomes) - len(channel.shared)
@@ -203,7 +203,7 @@ def _merged(log_ratio: Floats, masses: Floats) -> Floats:
 
 @compiled
 def _group_starts(log_ratio: Floats) -> npt.NDArray[np.int64]:
-    """Where groups of equal ratios begin: equal but for rounding errors, measured from the first one of the group."""
+    """The starts of groups of ratios that are equal but for rounding errors, measured from the first of a group."""
     scale = 1.0
     for x in log_ratio:
         if np.isfinite(x):

@@ -54,17 +54,17 @@ class Channel:
 
     @property
     def free(self) -> bool:
-        """Whether both sides have one law, so that an attack on such a site cannot be seen (p = 1/2)."""
+        """True if both sides have one law, so that an attack on such a site cannot be seen (p = 1/2)."""
         return len(self.outcomes) == 1
 
     @property
     def binary(self) -> bool:
-        """Whether there are two outcomes, so that the cells of many sites are those of a binomial count."""
+        """True if there are two outcomes, so that the cells of many sites are those of a binomial count."""
         return len(self.outcomes) == 2
 
     @property
     def evenly_spaced(self) -> bool:
-        """Whether R sites have few different ratios: R + 1 with two outcomes, 2R + 1 with three evenly spaced ones.
+        """True if R sites have few different ratios: R + 1 with two outcomes, 2R + 1 with three evenly spaced ones.
 
         So are three outcomes under a symmetric law on k values: the clean value, the attacked one, or neither.
         """
@@ -129,7 +129,7 @@ class Product:
 
     @cached_property
     def binary(self) -> bool:
-        """Whether all factors have two outcomes: their cells are few, however large the radius is."""
+        """True if all factors have two outcomes: their cells are few, however large the radius is."""
         return all(channel.binary for channel in self.factors)
 
     @cached_property
@@ -151,7 +151,7 @@ class Product:
         return tuple(-1 if c.free else self.factors.index(c) for c in self.channels)
 
     def powers(self, radius: tuple[int, ...]) -> tuple[int, ...]:
-        """How many attacked sites each factor has under `radius` (one count an axis)."""
+        """The number of attacked sites of each factor under `radius` (one count an axis)."""
         if len(self.factors) == len(radius) == len(self.channels):  # nothing merged, the usual case
             return radius
         counts = [0] * (len(self.factors) + 1)  # the last one collects the free axes

@@ -44,7 +44,7 @@ class Choices(RecordedCopies):
 
     @cached_property
     def _numbers(self) -> Whole:
-        """How many sites of each pool flipped in each vote against the class, in the place of its first axis."""
+        """The number of flips of each pool in each vote against the class, in the place of its first axis."""
         return self._flips.numbers(sites_by_pool(self.axes))
 
     def _stage(self, level: Level, scheme: Scheme, pool: PooledAxes, stage: int) -> tuple[Floats, Floats, float]:
@@ -58,7 +58,7 @@ class Choices(RecordedCopies):
         return limits, value, below(room - cost)
 
     def choose(self, level: Level, scheme: Scheme, stage: int) -> Wager | None:
-        """What `weighed` chooses for a stage, 0 without pooled axes; None where no bet can be won."""
+        """The choices of `weighed` for a stage, 0 without pooled axes; None where no bet can be won."""
         pool = self._pool_of_bet(level, scheme)
         if pool is None:
             return None
@@ -128,7 +128,7 @@ class Choices(RecordedCopies):
         return listed
 
     def _rates(self, level: Level, scheme: Scheme, pool: PooledAxes, stage: int) -> Floats:
-        """How often votes fail in each bin, from the stages before one, where the attack that looks worst is made."""
+        """The failure rate in each bin, from the stages before one, where the attack that looks worst is made."""
         bins = self.bins(pooled_axes(level, scheme), self._numbers)
         earlier = self._stages < stage
         votes = int(self._n_stage[:stage].sum())

@@ -44,7 +44,7 @@ Counted = npt.NDArray[np.floating]  # whole numbers
 
 
 class Matrices(Protocol):
-    """Where matrices of zeros and ones are multiplied: here, or on a device.
+    """Multiplies matrices of zeros and ones: here, or on a device.
 
     Products are exact: every partial sum, in whatever order, is a whole number of at most the number of copies, and
     single floats hold those up to `MAX_EXACT`; beyond, double ones are taken.
@@ -113,7 +113,7 @@ class JointEvidence:
             yield np.concatenate([self._block(self._cells(whole, block), bet, enough) for block in blocks])
 
     def _cells(self, part: LevelAttacks, rows: Whole) -> npt.NDArray[np.unsignedinteger]:
-        """What each copy shows at the sites of each attack, as the place of `ratios`, shape (attacks, copies)."""
+        """The cell of each copy at the sites of each attack, as the place of `ratios`, shape (attacks, copies)."""
         outcomes = {axis: len(self._copies.axes[axis].law.outcomes) for axis in part.attacked}
         lengths = [part.level[axis] + 1 for axis, number in outcomes.items() for _ in range(number)]
         cells = np.zeros((len(rows), len(self._answers)), np.uint8 if prod(lengths) < 2**8 else np.uint32)
@@ -157,7 +157,7 @@ class JointEvidence:
         return found
 
     def _count(self, shown: Sequence[Any], answers: Mask) -> Counted:
-        """How many copies with each answer show each cell, shape (cells, attacks, answers); the first has the rest."""
+        """The copies of each cell with each answer, counted: (cells, attacks, answers); the first has the rest."""
         matrix = self._matrices.of(answers)
         counted = [self._matrices.product(each, matrix) for each in shown]
         total = np.count_nonzero(answers, axis=0)

@@ -251,7 +251,7 @@ class Bounds:
         return np.where(1 - lower < self.failure, np.nextafter(lower, 0), lower)
 
     def agrees_with(self, other: Bounds) -> bool:
-        """Whether both bound the same classes of the same targets by the same numbers, and fail as seldom."""
+        """True if both bound the same classes of the same targets by the same numbers, and fail as seldom."""
         pairs = ((self.labels, other.labels), (self.failure, other.failure), (self.other, other.other))
         return (self.alpha, self.family_size) == (other.alpha, other.family_size) and all(
             np.array_equal(mine, theirs) for mine, theirs in pairs
@@ -287,7 +287,7 @@ def check_alpha(alpha: float) -> float:
 
 
 def check_family(family: object) -> Family:
-    """What alpha is the failure probability of, or an error that says what there is."""
+    """The certificates that alpha is about, or an error that says which there are."""
     if family == "each" or family == "all":  # noqa: PLR1714  (so that its type is known)
         return family
     hint = 'With "all", alpha is divided between the certificates, so that all of them hold together.'

@@ -38,7 +38,7 @@ class RecordedCopies:
         return found
 
     def matrix(self, axis: int) -> npt.NDArray[np.bool_]:
-        """What the recorded copies show on an axis, see `shown_outcomes`."""
+        """The outcomes that the recorded copies show on an axis, see `shown_outcomes`."""
         if axis not in self._matrices:
             self._matrices[axis] = shown_outcomes(self._flips, self.axes[axis])
         return self._matrices[axis]

@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from starcert.math.attacked_sites import AttackAxis, attack_number, describe_attack
 from starcert.math.ballots import Ballots
-from starcert.math.bets import FRACTIONS, MAX_VOTES, NOTHING, Bet, bet_below, capital_of, needed, with_reserve
+from starcert.math.bets import FRACTIONS, MAX_VOTES, NO_CAPITAL, Bet, bet_below, capital_of, needed, with_reserve
 from starcert.math.choices import Choices, pooled_axes
 from starcert.math.copies import Level
 from starcert.math.fallback import PLAIN, Contest
@@ -49,7 +49,7 @@ Attack = tuple[int, ...]  # the attacked sites, ascending: see `AttackAxis.attac
 
 
 class Weighed(NamedTuple):
-    """What a scheme says about a level: capital and estimate of each attack."""
+    """The capital and the estimate of each attack of a level, by a scheme."""
 
     scheme: Scheme
     needed: int  # the logarithm of a capital, in `bets.SCALE`, that proves an attack harmless
@@ -59,7 +59,7 @@ class Weighed(NamedTuple):
 
     @property
     def proved(self) -> bool:
-        """Whether every attack is harmless."""
+        """True if every attack is harmless."""
         return bool((self.weights.capital >= self.needed).all())
 
     @property
@@ -99,7 +99,7 @@ class FlipEvidence(Choices):
         return schemes_of([(axis.law, len(axis.sites)) for axis in self.axes], level, self.max_attacks, self.pools)
 
     def possible(self, level: Level) -> bool:
-        """Whether there is any attack of a level: axes of one pool take different sites of it."""
+        """True if there is any attack of a level: axes of one pool take different sites of it."""
         return all(
             sum(number for number, pool in zip(level, self.pools, strict=True) if pool == first) <= size
             for first, size in enumerate(self.sizes)
@@ -122,12 +122,12 @@ class FlipEvidence(Choices):
         return self.alpha * level_weight(level, self.box) * scheme.share
 
     def weighed(self, level: Level, scheme: Scheme) -> Weighed:
-        """What a scheme says about a level."""
+        """The capitals of the attacks of a level, by a scheme."""
         goal = needed(self.delta(level, scheme))
         return Weighed(scheme, goal, *self.capitals(level, scheme, goal), (LevelAttacks(level),))
 
     def weighed_list(self, parts: Sequence[LevelAttacks]) -> Weighed:
-        """What the votes say about listed attacks, none of their axes pooled: each may take all of alpha."""
+        """The capitals of listed attacks, none of their axes pooled: each may take all of alpha."""
         goal, capitals, failures = needed(self.alpha), list[Weights](), list[Floats]()
         for part in parts:
             assert part.rows is not None
@@ -140,7 +140,7 @@ class FlipEvidence(Choices):
         return Weighed(every_axis, goal, joined, np.concatenate(failures), tuple(parts))
 
     def capitals(self, level: Level, scheme: Scheme, goal: int, rows: Whole | None = None) -> tuple[Weights, Floats]:
-        """What each attack weighs, with the reserve, and its `failure`.
+        """The capital of each attack, with the reserve, and its `failure`.
 
         It is the least against any other class. Where all other classes count as one, each capital is at least as
         small: so what reaches the goal that way is not weighed again class by class.
@@ -155,7 +155,7 @@ class FlipEvidence(Choices):
         return Weights(shared, estimate), whole.estimate
 
     def proves(self, level: Level) -> bool:
-        """Whether the shared votes alone prove every attack of a level harmless, by any scheme."""
+        """True if the shared votes alone prove every attack of a level harmless, by any scheme."""
         if not self.possible(level):
             return True
         return any(self.weighed(level, scheme).proved for scheme in self.schemes(level))
@@ -174,7 +174,7 @@ class FlipEvidence(Choices):
         rivals: Whole | None = None,
         wanted: npt.NDArray[np.bool_] | None = None,
     ) -> Weights:
-        """What each attack weighs by the shared votes, without the reserve; or some, as in `weigh`.
+        """The capital of each attack by the shared votes, without the reserve; or some, as in `weigh`.
 
         With `rivals`, votes for other classes than a rival count less (see `Contest`): X = f_B·L_C·λ(K). The stakes are
         the same, as the largest X is. Without, every vote against the class counts whole.
@@ -190,7 +190,7 @@ class FlipEvidence(Choices):
             return Weights(np.zeros(scheme.n_attacks, dtype=np.int64), no_estimate)
         unknown = scheme.listed and not self._flips.complete
         if unknown or votes * n_columns > MAX_FLIPS or not 0 < self.n_votes <= MAX_VOTES:
-            return Weights(np.full(scheme.n_attacks, NOTHING, dtype=np.int64), no_estimate)
+            return Weights(np.full(scheme.n_attacks, NO_CAPITAL, dtype=np.int64), no_estimate)
 
         # What a vote against the class adds to the logarithm of the capital depends on its likelihood ratio at the
         # attacked sites of the listed axes (a cell), on its bin, and on the stage, as λ is chosen anew for each stage.
@@ -228,7 +228,7 @@ class FlipEvidence(Choices):
 
 
 def parts_against(rivals: int, third: float) -> Floats:
-    """What a vote for each class counts in the contest with each rival, shape (rivals, classes): for itself, 1."""
+    """The weight of a vote for each class in the contest with each rival, shape (rivals, classes): for itself, 1."""
     parts: Floats = third + (1 - third) * np.eye(rivals)
     return parts
 

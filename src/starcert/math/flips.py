@@ -128,7 +128,7 @@ def positions_of(sites: npt.ArrayLike, n_sites: int) -> Integers:
 
 
 def axis_masks(axes: AnyIntegers | Sequence[npt.ArrayLike], n_sites: int, n_axes: int | None) -> Mask:
-    """Which sites are on which axis, shape (axes, sites)."""
+    """A mask of the sites on each axis, shape (axes, sites)."""
     if isinstance(axes, np.ndarray) and axes.ndim == 1 and axes.dtype.kind in "iu":
         if len(axes) != n_sites:
             raise InvalidParameterError("axes", f"name the axis of each of {n_sites} sites", f"{len(axes)} numbers")
@@ -141,7 +141,7 @@ def axis_masks(axes: AnyIntegers | Sequence[npt.ArrayLike], n_sites: int, n_axes
 
 
 def flip_bytes(votes: int, flips: int, n_sites: int, *, shown: bool = False) -> int:
-    """How many bytes flips take, in the form that they are kept in, with what they show or without."""
+    """The bytes that flips take, in the form that they are kept in, with what they show or without."""
     as_bits, as_positions = votes * -(-n_sites // 8), 8 * (votes + 1) + 4 * flips
     return (as_bits if n_sites <= FEW_SITES else min(as_bits, as_positions)) + (flips if shown else 0)
 
@@ -175,7 +175,7 @@ def some_of(places: Places, shown: Bits | None, rows: Mask) -> Flips:
 
 
 def starts_of(flips: Places) -> Integers:
-    """Where the flips of each vote begin among those of all, and where the last one's end."""
+    """The places at which the flips of each vote begin among those of all, and where the last one's end."""
     return flips.starts if isinstance(flips, ListedFlips) else np.concatenate([[0], np.cumsum(_set_bits(flips))])
 
 
@@ -192,7 +192,7 @@ def matrix_of(flips: ListedFlips, sites: Integers, otherwise: np.generic, values
 
 
 def _set_bits(bits: Bits) -> Integers:
-    """How many bits are set in each row."""
+    """The number of bits that are set in each row."""
     found = np.empty(len(bits), dtype=np.int64)
     for rows in _blocks(*bits.shape):
         found[rows] = np.take(POPCOUNT, bits[rows]).sum(axis=1, dtype=np.int64)
@@ -200,7 +200,7 @@ def _set_bits(bits: Bits) -> Integers:
 
 
 def count_in(flips: Places, mask: Mask) -> Integers:
-    """How many flips of each vote are in the mask."""
+    """The number of flips of each vote in the mask."""
     if isinstance(flips, ListedFlips):
         return np.diff(np.concatenate([[0], np.cumsum(mask[flips.positions])])[flips.starts])
     return _set_bits(flips & np.packbits(mask, bitorder="little"))

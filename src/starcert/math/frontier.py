@@ -99,7 +99,7 @@ class Frontier:
     incomplete: str = ""  # why the search ended before everything in the box was decided; "" if everything is
 
     def covers(self, radius: Radius) -> bool:
-        """Whether `radius`, one count an axis, lies below one of the maximal radii."""
+        """True if `radius`, one count an axis, lies below one of the maximal radii."""
         return any(all(r <= m for r, m in zip(radius, maximal, strict=True)) for maximal in self.radii)
 
     def __len__(self) -> int:
@@ -251,13 +251,13 @@ class Alike:
 
     @cached_property
     def sums(self) -> tuple[int | None, ...]:
-        """How many sites each factor can have at most; None: no end."""
+        """The largest number of sites of each factor; None: no end."""
         limits = ([self.limits[axis] for axis in group] for group in self.groups)
         return tuple(None if None in each else sum(x for x in each if x is not None) for each in limits)
 
     @cached_property
     def plain(self) -> bool:
-        """Whether no two axes are alike and none is free: sums are radii."""
+        """True if no two axes are alike and none is free: sums are radii."""
         return len(self.product.factors) == len(self.limits)
 
     def radius(self, powers: tuple[int, ...]) -> tuple[int, ...]:
@@ -288,7 +288,7 @@ class Alike:
         return sorted(radii[:most]), step == 1 and len(radii) <= most
 
     def _more_than(self, most: int, powers: Sequence[Radius], step: int) -> bool:
-        """Whether these sums can be shared in more ways than that."""
+        """True if these sums can be shared in more ways than that."""
         limits, found = [tuple(self.limits[axis] for axis in group) for group in self.groups], 0
         for each in powers:
             shares = zip(each, limits, strict=True)
@@ -335,14 +335,14 @@ def _share(total: int, limits: tuple[int | None, ...], step: int) -> Iterator[tu
 
 
 def _first_shares(total: int, limits: tuple[int | None, ...], step: int) -> tuple[range, int]:
-    """What the first axis may take: counts from the least in steps, and the largest."""
+    """The counts of the first axis: from the least in steps, and the largest."""
     room = None if None in limits[1:] else sum(x for x in limits[1:] if x is not None)
     largest = total if limits[0] is None else min(total, limits[0])
     return range(0 if room is None else max(0, total - room), largest, step), largest
 
 
 def _n_shares(total: int, limits: tuple[int | None, ...], step: int, enough: int) -> int:
-    """How many ways `_share` finds, counted up to `enough`."""
+    """The number of ways that `_share` finds, counted up to `enough`."""
     if len(limits) == 1:
         return 1
     stepped, largest = _first_shares(total, limits, step)

@@ -87,7 +87,7 @@ def rough_limits(counts: npt.ArrayLike, totals: npt.ArrayLike, share: Fraction) 
 
 
 class AlphaShares(NamedTuple):
-    """How the alpha of a certificate with evidence is divided, in advance; the three shares add up to it."""
+    """The shares of the alpha of a certificate with evidence, fixed in advance; the three add up to it."""
 
     counts: Fraction  # for the bounds on the class probabilities
     certified: Fraction  # for what evidence certifies

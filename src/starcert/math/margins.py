@@ -40,7 +40,7 @@ SMALLEST = 1e-12  # where p or 1 − p is smaller, floats promise nothing
 
 
 class Cut(NamedTuple):
-    """Where the greedy filling stops: t, the log ratio of the cell that is filled in part.
+    """The place at which the greedy filling stops: t, the log ratio of the cell that is filled in part.
 
     The attacked mass filled is ρ_low, that left 1 − ρ_low, each with a relative error of at most `RELATIVE_ERROR` and
     an absolute one of `blur`: it matters where digits cancel, and for masses near the end of the range of a float.
@@ -52,7 +52,7 @@ class Cut(NamedTuple):
     blur: float
 
     def resolves(self, value: float) -> bool:
-        """Whether `value`, one of the two masses, has the stated relative error, blur included."""
+        """True if `value`, one of the two masses, has the stated relative error, blur included."""
         return self.blur <= RELATIVE_ERROR / 2 * value
 
 
@@ -96,7 +96,7 @@ class Bracket(NamedTuple):
     at_least: float
 
     def certifies(self, failure: float) -> bool | None:
-        """Whether failure < slack; None if that is open, which must be read as no."""
+        """True if failure < slack; None if that is open, which must be read as no."""
         if failure <= self.below:
             return True
         return False if failure >= self.at_least else None
@@ -136,7 +136,7 @@ class Slacks:
         return bracket
 
     def cut(self, radius: tuple[int, ...]) -> Cut:
-        """Where the filling of half of the attacked mass, or of `limit`, stops, computed once."""
+        """The cut of half of the attacked mass, or of `limit`, computed once."""
         powers = self._tradeoff.product.powers(radius)  # radii that attack every factor alike share one cut
         cut = self._cuts.get(powers)
         if cut is None:
@@ -160,18 +160,18 @@ class TwoClass:
         return self.slacks.product
 
     def needs_proof(self, radius: tuple[int, ...]) -> bool:
-        """Whether floats do not suffice to suggest an answer."""
+        """True if floats do not suffice to suggest an answer."""
         cut = self.slacks.cut(radius)
         return abs(cut.filled - self.failure) <= 2 * (RELATIVE_ERROR * cut.filled + cut.blur)
 
     def suggests(self, radius: tuple[int, ...]) -> bool:
-        """Whether the radius is certified: by floats where their error bound allows, by proof otherwise."""
+        """True if the radius is certified: by floats where their error bound allows, by proof otherwise."""
         if self.needs_proof(radius):
             return self.proves(radius) is True
         return self.failure < self.slacks.cut(radius).filled
 
     def proves(self, radius: tuple[int, ...]) -> bool | None:
-        """Whether the radius is certified, proved; None if that is open, which must be read as no."""
+        """True if the radius is certified, proved; None if that is open, which must be read as no."""
         return self.slacks.bracket(radius).certifies(self.failure)
 
 
@@ -189,11 +189,11 @@ class MultiClass:
         return self.tradeoff.product
 
     def needs_proof(self, radius: tuple[int, ...]) -> bool:
-        """Whether floats do not suffice to suggest an answer, so that it takes a proof."""
+        """True if floats do not suffice to suggest an answer, so that it takes a proof."""
         return min(self.failure, self.other) < SMALLEST
 
     def suggests(self, radius: tuple[int, ...]) -> bool:
-        """Whether the radius is certified: by floats where their error bound allows, by proof otherwise."""
+        """True if the radius is certified: by floats where their error bound allows, by proof otherwise."""
         own, rival = self._cuts(radius)
         margin = own.filled - rival.unfilled
         error = 2 * (RELATIVE_ERROR * (own.filled + rival.unfilled) + own.blur + rival.blur)
@@ -202,7 +202,7 @@ class MultiClass:
         return self.proves(radius) is True
 
     def proves(self, radius: tuple[int, ...]) -> bool | None:
-        """Whether the radius is certified, proved; None if that is open, which must be read as no."""
+        """True if the radius is certified, proved; None if that is open, which must be read as no."""
         own, rival = self._cuts(radius)
         enclosures = (
             self.tradeoff.prover.enclosures(radius, 1 - Fraction(failure), cut.log_ratio)

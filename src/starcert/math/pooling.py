@@ -50,7 +50,7 @@ class PooledAxes(NamedTuple):
 
 @lru_cache(maxsize=256)
 def bins_of(n_sites: int, clean: Fraction) -> tuple[int, ...]:
-    """Where the bins of flip numbers begin, from 0."""
+    """The flip numbers at which bins begin, from 0."""
     if n_sites > MAX_COUNTED:
         return (0,)
     from scipy.stats import binom  # noqa: PLC0415  (half a second)
@@ -187,7 +187,7 @@ def choose_limits(
 
 
 class Scheme(NamedTuple):
-    """Which axes are listed (the others are pooled), how many attacks they have, and the share of the level's alpha."""
+    """The listed axes (the others are pooled), the number of their attacks, and the share of the level's alpha."""
 
     listed: tuple[int, ...]
     n_attacks: int

@@ -42,7 +42,7 @@ class Found:
 
 
 def find_reaches(certified: Predicate, limits: tuple[int | None, ...]) -> tuple[int, ...]:
-    """How far each axis is certified alone, up to `limits` or `MAX_RADIUS`, radius 0 being certified."""
+    """The largest certified count on each axis alone, up to `limits` or `MAX_RADIUS`, radius 0 being certified."""
 
     def reach(axis: int, limit: int | None) -> int:
         before, after = (0,) * axis, (0,) * (len(limits) - axis - 1)
@@ -234,7 +234,7 @@ def _climb(
 
 
 def _ceiling(refuted: Counts, counts: Counts, box: Counts) -> Counts:
-    """How far each axis may go from a certified radius, the others unchanged, before the box or a refuted radius."""
+    """The largest count of each axis above a certified radius, the others unchanged, below all that is refuted."""
     ceiling = box.copy()
     axes, near = _all_axes_but_one(refuted <= counts[:, None])
     np.minimum.at(ceiling, axes, refuted[axes, near] - 1)
@@ -260,13 +260,13 @@ def _raised(candidate: Counts, y: Counts, maximal: Counts, box: Counts) -> Count
 
 
 def _all_axes(holds: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Where something holds on every axis (row)."""
+    """The columns in which something holds on every axis (row)."""
     everywhere: npt.NDArray[np.bool_] = np.logical_and.reduce(holds, axis=0)
     return everywhere
 
 
 def _all_axes_but_one(holds: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Where something holds on every axis but one: that axis, and the column."""
+    """The columns in which something holds on every axis but one, with that axis."""
     failing = np.add.reduce(~holds, axis=0, dtype=np.uint8)  # few axes: small numbers are quicker
     columns = np.flatnonzero(failing == 1)
     return holds[:, columns].argmin(axis=0), columns

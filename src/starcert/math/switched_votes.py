@@ -32,13 +32,13 @@ def winners(votes: Whole, n_classes: int) -> tuple[Whole, Whole]:
 
 
 def largest_gains(votes: Whole, answers: Whole, n_classes: int) -> Whole:
-    """What each voter can at most take from the lead over each class, shape (rows, classes, voters)."""
+    """The most that each voter can take from the lead over each class, shape (rows, classes, voters)."""
     rivals = np.arange(n_classes)[:, None]
     return np.where(votes[:, None] == rivals, 0, np.where(votes == answers[:, None], 2, 1)[:, None])
 
 
 def known_gains(votes: Whole, answers: Whole, reached: Truths) -> Whole:
-    """What each voter takes from the lead over each class, by the classes that it can be made to answer.
+    """The number that each voter takes from the lead over each class, by the classes that it can be made to answer.
 
     `reached` has the shape (rows, voters, classes, …), and the gains (rows, classes, voters, …).
     """

@@ -119,14 +119,14 @@ class ValueEvidence:
 
 
 class _Outputs:
-    """What the copies answered, by group: copies with the same answer are one, and have the same k of n."""
+    """The answers of the copies, by group: copies with the same answer are one, and have the same k of n."""
 
     def __init__(self, groups: Whole, tops: Whole, n: int) -> None:
         self.groups, self.tops, self.n = groups, tops, n
         self._columns: dict[tuple[int, ...], Columns] = {}
 
     def columns(self, copies: RecordedCopies, listed: tuple[int, ...]) -> Columns:
-        """What the copies show on some axes."""
+        """The columns of the copies on some axes."""
         if listed not in self._columns:
             shown = np.concatenate([copies.matrix(axis) for axis in listed], axis=1)
             self._columns[listed] = columns_of(shown, self.groups, len(self.tops))

@@ -123,7 +123,7 @@ def _starts(lengths: Sequence[int]) -> Whole:
 
 @compiled
 def _bits(word):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """How many bits are set."""
+    """The number of bits that are set."""
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -132,7 +132,7 @@ def _bits(word):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
 
 @compiled
 def _known_votes(words, full, columns, outcomes, steps, known, used):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Which votes show each combination of outcomes at all attacked sites but the last, as words by cell."""
+    """The votes that show each combination of outcomes at all attacked sites but the last, as words by cell."""
     cells, n_words = known.shape
     for cell in range(cells):
         used[cell] = cell == 0
@@ -152,7 +152,7 @@ def _known_votes(words, full, columns, outcomes, steps, known, used):  # type: i
 
 @compiled
 def _count_votes(known, used, starts, words, votes, inside, steps, counts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """How many votes of each cell and group there are once the last site is known too."""
+    """The number of votes of each cell and group, once the last site is known too."""
     groups = starts.size - 1
     counts[:] = 0
     for group in range(groups):
@@ -174,7 +174,7 @@ def _count_votes(known, used, starts, words, votes, inside, steps, counts):  # t
 
 @compiled
 def _bits_by_group(words, full, starts, found):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """How many votes are set in each row of words, by group."""
+    """The number of votes that are set in each row of words, by group."""
     for row in range(words.shape[0]):
         for group in range(starts.size - 1):
             found[row, group] = 0

@@ -28,7 +28,7 @@ _Drawn = Callable[[Positions, Positions, Positions], Draw]
 
 
 def attacked_view(sites: Sites, device: str = "cpu", method: Method | None = None) -> ShowAttacked:
-    """What shows an object under attacks, here or on a device; by whichever method is cheapest, if none is given."""
+    """A function that shows an object under attacks, here or on a device; by default by the cheapest method."""
     method = method or attacked_method(sites, device)
     draw = {Method.DEVICE_DENSE: _values_on, Method.DEVICE_SPARSE: _flips_on}.get(method, _flips_here)
     view, attacked = view_of(sites, method, device), draw(sites, device)
@@ -50,7 +50,7 @@ def attacked_method(sites: Sites, device: str) -> Method:
 
 
 def fitting_attacks(sites: Sites, device: str, wanted: int) -> int:
-    """How many attacked copies are held at once, of as many as are wanted."""
+    """The number of attacked copies that are held at once, of as many as are wanted."""
     if attacked_method(sites, device) is not Method.DEVICE_DENSE:
         return wanted
     return max(1, min(wanted, MAX_COPY_BYTES // max(1, sites.n_sites)))

@@ -92,7 +92,7 @@ class NoisyCopies:
 
 
 class LayerPlaces(NamedTuple):
-    """Where the values of a layer come from."""
+    """The places that the values of a layer come from."""
 
     clean: npt.NDArray[np.uint8]  # the clean values of all its sites
     span: tuple[int, int] = (0, 0)  # the positions that noise may change lie in it, and maybe sites of other layers
@@ -126,7 +126,7 @@ def layer_places(sites: Sites, name: str) -> LayerPlaces:
 
 
 def flips_of(batch: NoisyCopies, copies: Integers) -> Flips:
-    """Which sites flipped in the copies with these numbers, and what they show if there are more than two values."""
+    """The sites that flipped in the copies with these numbers, and what they show if there are more than two values."""
     return batch._draw.flips_of(copies, batch._sites.nonzero)
 
 
@@ -229,11 +229,11 @@ class NoisyGraphs(NoisyCopies, ABC):
         """The degree of every node, shape (copies, nodes); of a directed graph arcs in and out together."""
 
     def in_degrees(self) -> npt.NDArray[np.int32]:
-        """How many edges end at every node, shape (copies, nodes); of an undirected graph its degree."""
+        """The number of edges that end at every node, shape (copies, nodes); of an undirected graph its degree."""
         return self._ending("v") if self.frame.directed else self.degrees()
 
     def out_degrees(self) -> npt.NDArray[np.int32]:
-        """How many edges begin at every node, shape (copies, nodes); of an undirected graph its degree."""
+        """The number of edges that begin at every node, shape (copies, nodes); of an undirected graph its degree."""
         return self._ending("u") if self.frame.directed else self.degrees()
 
     def _ending(self, end: str) -> npt.NDArray[np.int32]:

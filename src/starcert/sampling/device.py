@@ -66,7 +66,7 @@ class DeviceDraw(Draw):
 
     @property
     def bits(self) -> torch.Tensor:
-        """Which sites are not 0."""
+        """The sites that are not 0, as truth values."""
         return self.there if self.there.dtype == torch.bool else self.there > 0
 
     @property
@@ -222,7 +222,7 @@ class DeviceGraphs(NoisyGraphs):
         return values[values > 0]
 
     def _with_fixed(self, drawn: torch.Tensor) -> torch.Tensor:
-        """What was drawn, with the fixed edges before it."""
+        """The drawn values, with those of the fixed edges before them."""
         fixed = self.places.fixed_types.to(drawn.dtype)
         return torch.cat([fixed.expand(len(self), len(fixed)), drawn], dim=1) if len(fixed) else drawn
 

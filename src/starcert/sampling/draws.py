@@ -48,7 +48,7 @@ class Draw(ABC):
 
     @abstractmethod
     def __len__(self) -> int:
-        """How many copies there are."""
+        """The number of copies."""
 
     @abstractmethod
     def __getitem__(self, copies: slice) -> Self:
@@ -77,7 +77,7 @@ class Draw(ABC):
 
     @abstractmethod
     def flips_of(self, copies: Positions, nonzero: Nonzero) -> Flips:
-        """Which sites flipped in the copies with these numbers, and what they show if there are more than two values.
+        """The sites that flipped in the copies with these numbers, and their values if there are more than two.
 
         `nonzero` are the sites whose clean value is not 0.
         """
@@ -273,7 +273,7 @@ def _clean(n_sites: int, nonzero: Nonzero) -> Values:
 
 
 def runs_of(starts: Positions, copies: Positions) -> tuple[Positions, Positions]:
-    """Where the entries of some copies begin once they are joined, and the place of each entry before."""
+    """The places at which the entries of some copies begin once they are joined, and the place of each entry before."""
     lengths = starts[copies + 1] - starts[copies]
     joined = np.concatenate([[0], np.cumsum(lengths)])
     return joined, np.arange(joined[-1]) + np.repeat(starts[copies] - joined[:-1], lengths)

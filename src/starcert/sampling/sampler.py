@@ -134,7 +134,7 @@ def kept_sampler(
 
 
 def method_of(sites: Sites, noise: Noise, device: str = "cpu") -> Method:
-    """How the copies of an object are drawn."""
+    """The method by which the copies of an object are drawn."""
     n_sites, flips, bits = sites.n_sites, expected_flips(sites, noise), are_bits(sites)
     few = flips <= DENSE_SHARE * n_sites
     if device == "cpu":
@@ -146,7 +146,7 @@ def method_of(sites: Sites, noise: Noise, device: str = "cpu") -> Method:
 
 
 def expected_flips(sites: Sites, noise: Noise) -> float:
-    """How many sites change their value in a copy on average."""
+    """The number of sites that change their value in a copy on average."""
     flips, bits = 0.0, are_bits(sites)
     for law, counts in zip(sampled_laws(sites, noise), sites.counts, strict=True):
         if bits and law.change(0) == law.change(1):
@@ -158,7 +158,7 @@ def expected_flips(sites: Sites, noise: Noise) -> float:
 
 
 def site_sampler(sites: Sites, noise: Noise, method: Method, device: str = "cpu") -> SiteSampler:
-    """What draws the sites of an object by a method, without a view."""
+    """The sampler of the sites of an object by a method, without a view."""
     laws = sampled_laws(sites, noise)
     if method is Method.SPARSE:
         regions = () if are_bits(sites) else list(zip(sites.offsets, laws, strict=True))
@@ -191,7 +191,7 @@ def kinds_of_sites(sites: Sites, laws: list[Law]) -> tuple[list[tuple[Law, int]]
 
 
 def own_chunk(chunk: int) -> range:
-    """Which votes at an attacked object a chunk has.
+    """The numbers of the votes of a chunk at an attacked object.
 
     Example:
         >>> own_chunk(0), own_chunk(5), own_chunk(6)
@@ -235,7 +235,7 @@ class AttackedCopies:
         return self._view(drawn[lanes].repeated(len(attacks)).replace(copies, positions, values))
 
     def _draw_shown(self, number: int, word: int) -> Values:
-        """What an attacked site shows in the copies of a word."""
+        """The values of an attacked site in the copies of a word."""
         (position,), (before,), (after,) = _moves_of(self._sites, self._values, [number])
         law = self._laws[int(self._sites.regions_at(position))].attacked(int(before), int(after))
         return DenseValues([law], np.zeros(1, dtype=np.int64)).draw_values(self._stream(number, word), LANES)[:, 0]
@@ -255,7 +255,7 @@ def _moves_of(sites: Sites, clean: Values, attacked: npt.ArrayLike) -> tuple[Pos
 def values_at_attacks(
     attacks: Iterable[Attack], sites: Sites, noise: Noise, stream: WordStream
 ) -> tuple[Positions, Positions, Values]:
-    """What noise shows at the attacked sites of some copies, each with its own attack: for the audit, not for votes.
+    """Noisy values of the attacked sites of some copies, each with its own attack: for the audit, not for votes.
 
     Probabilities are used to the digits of a float, but what has probability 0 is never shown.
 
@@ -301,7 +301,7 @@ CopyBytes = Callable[[int, float], float]
 
 
 def expected_edges(sites: Sites, noise: Noise) -> float:
-    """How many edges a noisy copy has on average."""
+    """The number of edges of a noisy copy on average."""
     present, edges = float(len(sites.fixed_edges)), sites.clean.layers[0].name
     for block, counts, law in zip(sites.blocks, sites.counts, sampled_laws(sites, noise), strict=True):
         if block.layer == edges:
@@ -324,7 +324,7 @@ def fitting_batch(sites: Sites, noise: Noise, *, wanted: int, device: str, copy_
 
 
 def _seen_bytes(sites: Sites, n_edges: float, copy_bytes: CopyBytes) -> float:
-    """What a copy of a graph takes as a list of its edges, as the classifier sees it, and as data of nodes."""
+    """The bytes of a copy of a graph as a list of its edges, as the classifier sees it, and as data of nodes."""
     n_nodes, node_values = sites.graph.n_nodes, sum(layer.size for layer in sites.clean.layers[1:])
     return EDGE_BYTES * n_edges + 8 * n_nodes + copy_bytes(n_nodes, n_edges) + NODE_VALUE_BYTES * node_values
 

@@ -44,12 +44,12 @@ class Pool(NamedTuple):
 
     @property
     def n_sites(self) -> int:
-        """How many sites the pool has."""
+        """The number of sites of the pool."""
         return self.size - self.but.size if self.only is None else self.only.size
 
     @property
     def flips(self) -> float:
-        """How many of them flip on average."""
+        """The number of them that flip on average."""
         return self.n_sites * float(self.p)
 
 
@@ -149,7 +149,7 @@ class ShownValues:
 
 
 def _law_of_flips(law: Law, value: int) -> Sequence[Fraction]:
-    """What a site of this clean value shows, given that it flips."""
+    """The law of the values that a site of this clean value shows, given that it flips."""
     chances = law.transitions(value)
     change = 1 - chances[value]
     return [(p / change if shown != value else Fraction(0)) if change else p for shown, p in enumerate(chances)]
@@ -221,7 +221,7 @@ def _floors(sites: int, p: Fraction, low: int, high: int, bits: int | None) -> S
 
 
 def drawn_counts(stream: WordStream, samples: int, n_sites: int, p: float | Fraction) -> Positions:
-    """How many sites of a pool flip in each sample."""
+    """The number of sites of a pool that flip in each sample."""
     first_count, table = count_table(n_sites, p)
     raw = stream.at_least(COUNT_WORDS * samples)
     counts: Positions = _counts_of(table, raw, samples)
@@ -246,7 +246,7 @@ def _taken_by_others(pool: Pool) -> Positions:
 
 
 def _draw_pool(stream: WordStream, samples: int, pool: Pool, taken: Positions) -> tuple[Positions, Positions]:
-    """Where the flips of each sample begin (samples + 1 entries), and their positions."""
+    """The places at which the flips of each sample begin (samples + 1 entries), and their positions."""
     if pool.p == 1 and pool.only is not None:  # nothing is left to chance, and no word is used
         return np.arange(samples + 1, dtype=np.int64) * pool.n_sites, np.tile(pool.only, samples)
     first_count, table = count_table(pool.n_sites, pool.p)
@@ -275,7 +275,7 @@ def _draw_pool(stream: WordStream, samples: int, pool: Pool, taken: Positions) -
 
 @compiled
 def _place(taken, position):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Where a position is in an open-addressed table with −1 in free places, or would be."""
+    """The place of a position in an open-addressed table with −1 in free places, or would be."""
     mask = taken.size - 1
     place = (position * 0x9E3779B1) & mask
     while taken[place] != -1 and taken[place] != position:

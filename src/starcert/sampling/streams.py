@@ -151,7 +151,7 @@ class DenseBits(SiteSampler):
         return PackedDraw(packed, 0, samples)
 
     def flips(self, stream: WordStream, samples: int, *, first: int = 0, most: int = 2**62) -> UInt64s:
-        """Which sites flip, packed, shape (sites, ⌈samples / 64⌉). Lanes beyond `samples` are drawn as well.
+        """The sites that flip, packed, shape (sites, ⌈samples / 64⌉). Lanes beyond `samples` are drawn as well.
 
         All numbers of a site are drawn, but only `most` of them from `first` on are held.
         """

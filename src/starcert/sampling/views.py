@@ -22,12 +22,12 @@ from starcert.sampling.draws import LANES, FlippedDraw, Method, PackedDraw, Posi
 
 
 def shows_graphs(sites: Sites) -> bool:
-    """Whether these are sites of a graph."""
+    """True if these are sites of a graph."""
     return kind_of(sites.clean).has_nodes
 
 
 def are_bits(sites: Sites) -> bool:
-    """Whether all sites have two values."""
+    """True if all sites have two values."""
     return all(layer.alphabet == 2 for layer in sites.layers)
 
 

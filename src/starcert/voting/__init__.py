@@ -7,4 +7,4 @@ from typing import Literal
 __all__ = ["PURPOSES"]
 
 PURPOSES: tuple[Literal["selection", "estimation"], ...] = ("selection", "estimation")
-"""What votes are for: selection votes choose the class, estimation votes bound its probability."""
+"""The purposes of votes: selection votes choose the class, estimation votes bound its probability."""

@@ -103,7 +103,7 @@ def _gathered(job: Job, pieces: Iterable[AnyPiece], most: int) -> Iterator[list[
 
 
 class _Sent:
-    """What workers need of a job, pickled once for all calls of `ask`, and the sites of the object sent last."""
+    """The job as workers need it, pickled once for all calls of `ask`, and the sites of the object sent last."""
 
     def __init__(self, job: Job, executor: Executor) -> None:
         self.executor = executor
@@ -178,7 +178,7 @@ def _together(classifier: Classifier, asking: Sequence[Asking[Answers]]) -> list
 
 
 def _scores(classifier: Classifier, batches: Sequence[Batch]) -> list[Scores]:
-    """What the classifier answers on these batches, which are of different objects if there are several."""
+    """The classifier's answers on these batches, which are of different objects if there are several."""
     if len(batches) > 1:
         as_written = batches[0].as_written
         if any(each.as_written != as_written for each in batches):
@@ -289,7 +289,7 @@ def device_of(classifier: Classifier) -> str:
 
 
 def fitting_batch_of(job: Job, sites: Sites) -> int:
-    """How many copies of an object the classifier sees at once."""
+    """The number of copies of an object that the classifier sees at once."""
     asked = job.classifier
     return job.batch_size or fitting_batch(
         sites, job.noise, wanted=asked.batch_size, device=asked.backend, copy_bytes=asked.copy_bytes

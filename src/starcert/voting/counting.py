@@ -69,7 +69,7 @@ class NoisyChunks(NamedTuple):
 
     @property
     def n_copies(self) -> int:
-        """How many votes there are."""
+        """The number of votes."""
         return sum(chunk.samples for chunk in self.chunks)
 
     def ask(self, job: Job, sites: Sites) -> Asking[list[Tally]]:
@@ -110,7 +110,7 @@ class ChunkAgain(NamedTuple):
 
     @property
     def n_copies(self) -> int:
-        """How many copies there are."""
+        """The number of copies."""
         return self.chunk.samples
 
     def ask(self, job: Job, sites: Sites) -> Asking[Again]:
@@ -202,7 +202,7 @@ def n_first(n_targets: int) -> int:
 
 
 def _is_first(job: Job, chunk: Chunk) -> bool:
-    """Whether it is the first chunk of all, on which the classifier is checked."""
+    """True if it is the first chunk of all, on which the classifier is checked."""
     return chunk.graph == 0 and chunk.purpose == "selection" and chunk.number == 0 and job.chunk_size > 1
 
 

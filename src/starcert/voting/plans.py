@@ -67,7 +67,7 @@ class Tally(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """What all chunks of a run have in common."""
+    """The settings that all chunks of a run share."""
 
     classifier: Classifier
     problem: Problem  # the graphs, their noise and their regions, bound once
@@ -105,11 +105,11 @@ class Job:
 
     @property
     def without_graphs(self) -> Job:
-        """What every worker needs; the graphs are sent as they are needed."""
+        """The job as every worker needs it; the graphs are sent as they are needed."""
         return replace(self, problem=Problem(self.noise, ()))
 
     def n_targets(self, graph: int) -> int:
-        """How many targets a graph has, each with votes of its own: 1 where the graph itself is classified."""
+        """The number of targets of a graph, each with votes of its own: 1 where the graph itself is classified."""
         n_targets = self.classifier.n_targets(self.sites[graph].frame)
         return 1 if n_targets is None else n_targets
 
@@ -179,19 +179,19 @@ def check_memory(job: Job) -> None:
 
 
 class Wanted(NamedTuple):
-    """How many votes of each purpose a graph should have, in all."""
+    """The number of votes of each purpose that a graph should have, in all."""
 
     selection: int
     estimation: int
 
 
 def default_selection(samples: int) -> int:
-    """How many selection votes come with a number of estimation votes, unless the caller chooses."""
+    """The number of selection votes that come with estimation votes, unless the caller chooses."""
     return max(100, samples // 100)
 
 
 class SoFar(NamedTuple):
-    """What a plan looks at: the votes on one graph."""
+    """The votes on one graph, for a plan to look at."""
 
     selection: Counts  # selection votes, shape (targets, classes)
     estimation: Counts  # estimation votes, likewise
@@ -235,7 +235,7 @@ class Plan(ABC):
 
     @abstractmethod
     def wanted(self, so_far: SoFar) -> Wanted:
-        """How many votes there should be at the next look, in whole chunks unless it is the last; as many: done."""
+        """The number of votes at the next look, in whole chunks unless it is the last; as many: done."""
 
 
 @dataclass(frozen=True)

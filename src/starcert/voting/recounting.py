@@ -86,7 +86,7 @@ def stored_chunks(job: Job, store: VoteStore) -> Iterator[Chunk]:
 
 
 def chunks_to_recount(stored: Sequence[Chunk], against: int) -> list[Chunk]:
-    """Which of the stored chunks of a graph are counted again before more votes are added.
+    """The stored chunks of a graph that are counted again before more votes are added.
 
     First one with enough votes to tell one classifier from another: selection chunk 0, if it has. It shows little where
     votes are nearly unanimous. A classifier with twice as many votes against its class shows that with probability 99%

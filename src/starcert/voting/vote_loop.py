@@ -34,7 +34,7 @@ from starcert.voting.store import GraphRecord, VoteSettings, VoteStore
 
 
 class VotingRun:
-    """What one call draws votes with: the job, and how; nothing is counted yet."""
+    """The job of one call, and how its votes are drawn; nothing is counted yet."""
 
     def __init__(
         self,
@@ -261,7 +261,7 @@ class _Count:
         return slice(self._firsts[graph], self._firsts[graph + 1])
 
     def _votes_of(self, graph: int) -> Wanted:
-        """How many votes of a graph are there."""
+        """The number of votes of a graph that are there."""
         row = self._firsts[graph]
         return Wanted(*(int(self._counts[purpose][row].sum()) for purpose in PURPOSES))
 
@@ -310,7 +310,7 @@ class _Count:
         }
 
     def _fits(self, ballots: Ballots, chunk: Chunk) -> bool:
-        """Whether stored ballots are those that a chunk would have; its flips may have been too many to be kept."""
+        """True if stored ballots are those that a chunk would have; its flips may have been too many to be kept."""
         recorded, sites = chunk.recorded, self._job.listed.get(chunk.graph)
         assert recorded is not None
         if (ballots.labels, ballots.n_sites) != (recorded.labels, self._job.sites[chunk.graph].n_sites):
@@ -321,7 +321,7 @@ class _Count:
 
 
 def what_to_record(job: Job, graph: int, selection: Counts, votes: int, blind: BlindAnswers | None = None) -> Recorded:
-    """What is kept of at most `votes` estimation votes on a graph, from its selection votes.
+    """The copies and flips to keep of at most `votes` estimation votes on a graph, from its selection votes.
 
     One target has all flips kept as they come, until they take too much. Several targets share their copies, so it is
     decided in advance: all flips, if they are expected to take `MAX_FLIP_BYTES` at most; else those of the sites that
@@ -370,7 +370,7 @@ class _Recording:
             self._parts = {each: self._by_numbers(part) for each, part in self._parts.items()}
 
     def _is_too_large(self, ballots: Ballots) -> bool:
-        """Whether the flips of all chunks so far take more than they may, whatever order they came in."""
+        """True if the flips of all chunks so far take more than they may, whatever order they came in."""
         n_sites = self._sites.n_sites
         if ballots.sites is not None or self._votes * -(-n_sites // 8) <= MAX_FLIP_BYTES:  # bits are few enough
             return False

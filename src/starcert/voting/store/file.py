@@ -243,7 +243,7 @@ def read_errors(path: Path) -> Iterator[None]:
 
 
 class Contents(NamedTuple):
-    """What a store holds, apart from its votes."""
+    """The contents of a store, apart from its votes."""
 
     settings: VoteSettings
     graphs: tuple[GraphRecord, ...] = ()
@@ -252,7 +252,7 @@ class Contents(NamedTuple):
 
 
 def verify(db: sqlite3.Connection) -> Contents:
-    """What the file holds, once all of it is checked; a ValueError or sqlite3.Error says why it cannot be used."""
+    """The contents of the file, once all of it is checked; a ValueError or sqlite3.Error says why it cannot be used."""
 
     def pragma(name: str) -> object:
         return db.execute(f"PRAGMA {name}").fetchone()[0]

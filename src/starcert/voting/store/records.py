@@ -95,7 +95,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class StoreSummary:
-    """How many chunks and votes a store holds, by purpose."""
+    """The number of chunks and votes of a store, by purpose."""
 
     chunks: Mapping[str, int]
     samples: Mapping[str, int]
@@ -127,7 +127,7 @@ def differences(stored: Sequence[Record], now: Sequence[Record]) -> tuple[str, .
 
 
 def _named(record: Record) -> dict[str, object]:
-    """What a record says, by name, without its label."""
+    """The values of a record by name, without its label."""
     prefix = f"graph {record.graph} " if isinstance(record, GraphRecord) else ""
     found = dict(_leaves({**asdict(record), "name": None}, prefix))
     if isinstance(record, VoteSettings):
@@ -152,7 +152,7 @@ _ONE_BET = (
 
 
 def is_fixed(estimation: int, looks: Iterable[Look]) -> bool:
-    """Whether a number of votes counts as fixed in advance: there was no look, or one at this number.
+    """True if a number of votes counts as fixed in advance: there was no look, or one at this number.
 
     Example:
         >>> is_fixed(500, []), is_fixed(500, [Look(100, 500)]), is_fixed(900, [Look(100, 500)])

@@ -80,7 +80,7 @@ class StoredVotes(NamedTuple):
         return _counts(self.blob).reshape(-1, n_classes)
 
     def conflict(self, new: StoredVotes, n_classes: int) -> str:
-        """How both differ on the first target where neither begins with the other; "" if there is none."""
+        """The difference on the first target where neither begins with the other; "" if there is none."""
         mine, theirs = self.counts(n_classes), new.counts(n_classes)
         low, high = (mine, theirs) if self.samples < new.samples else (theirs, mine)
         wrong = (low != high if self.samples == new.samples else low > high).any(axis=1)
@@ -108,7 +108,7 @@ class StoredBallots(NamedTuple):
         return cls(votes.graph, votes.chunk, votes.samples, zlib.compress(content, 1))
 
     def conflict(self, new: StoredBallots, _n_classes: int) -> str | None:
-        """How both differ, if they are of the same copies; None: they are against other classes, or in other forms."""
+        """The difference, if they are of the same copies; None: they are against other classes, or in other forms."""
         mine, theirs = self.ballots, new.ballots
         if not mine.is_alike(theirs):
             return None
@@ -145,15 +145,15 @@ class StoredAttack(NamedTuple):
 
     @property
     def samples(self) -> int:
-        """How many votes there are."""
+        """The number of votes."""
         return int(self.counts.sum())
 
     def flip_numbers(self, n_axes: int) -> Counts:
-        """How many sites flipped on each axis, shape (votes, axes)."""
+        """The number of sites that flipped on each axis, shape (votes, axes)."""
         return np.frombuffer(self.numbers, dtype="<u4").reshape(-1, n_axes).astype(np.int64)
 
     def conflict(self, new: StoredAttack, _n_classes: int) -> str:
-        """How both differ; "" if they are equal."""
+        """The difference; "" if they are equal."""
         return "" if self == new else f"{_name(self)}: stored {self.counts.tolist()}, now {new.counts.tolist()}"
 
 
@@ -169,7 +169,7 @@ TABLES: dict[type[Any], tuple[str, ...]] = {
 
 
 def key_of(stored: Stored) -> tuple[object, ...]:
-    """What identifies a row among those of its kind."""
+    """The key of a row among those of its kind."""
     return stored[: len(TABLES[type(stored)]) - 1]
 
 

@@ -123,7 +123,7 @@ class VoteStore(StoreFile):
         return [(record.graph, target) for record in self.graphs for target in range(record.n_targets)]
 
     def is_fixed(self, estimation: int) -> bool:
-        """Whether the votes were not looked at before their number was fixed to this one; see `Votes.history`."""
+        """True if the votes were not looked at before their number was fixed to this one; see `Votes.history`."""
         return is_fixed(estimation, self.looks)
 
     def check_look(self, **look: Any) -> None:  # noqa: ANN401  (the attributes of a `Look`)
@@ -222,7 +222,7 @@ class VoteStore(StoreFile):
             self.wait([new for new in rows if not self._is_stored(new)])
 
     def _is_stored(self, new: Any) -> bool:  # noqa: ANN401  (of any kind, and compared with one of the same)
-        """Whether what waits or is stored makes a row needless; an error if neither begins with the other."""
+        """True if what waits or is stored makes a row needless; an error if neither begins with the other."""
         kind, key = type(new), key_of(new)
         old: Any = self.waiting.get((kind, key)) or next(iter(self._stored(kind, *key)), None)
         conflict = None if old is None else old.conflict(new, self.settings.n_classes)
