@@ -137,8 +137,8 @@ def _needed(ready: TriedModel, words: Words) -> Iterator[str]:
     short = [level for level, votes in needed.items() if votes is not None and votes > settings.samples]
     never = [level for level, votes in needed.items() if votes is None]
     what, by_votes = threat.label_of(1) if threat is not None and listed else "one flip", " by p_A" * settings.evidence
-    said = f"{what[0].upper()}{what[1:]}"
-    text = f"{said} needs{by_votes} at least {', '.join(least)}{more}; you have {settings.samples:,}." if least else ""
+    said = f"By p_A, {what}" if settings.evidence else f"{what[0].upper()}{what[1:]}"
+    text = f"{said} needs at least {', '.join(least)}{more}; you have {settings.samples:,}." if least else ""
     if short:
         text += f" Too few for {', '.join(names[level] for level in short)}."
     if never:
