@@ -105,9 +105,13 @@ class PackedGraphs(NoisyGraphs):
 
     @override
     def degrees(self) -> npt.NDArray[np.int32]:
-        fixed = np.bincount(self._sites.fixed_edges.reshape(-1), minlength=self.frame.n_nodes).astype(np.int32)
+        fixed = self.fixed_degrees().astype(np.int32)
         degrees: npt.NDArray[np.int32] = _count_degrees(self.packed, self.first, len(self), self.ends, fixed)
         return degrees
+
+    def fixed_degrees(self) -> Positions:
+        """How many fixed edges every node has, in every copy."""
+        return np.bincount(self._sites.fixed_edges.reshape(-1), minlength=self.frame.n_nodes)
 
 
 SEQUENCE = 0x03F79D71B4CB0A89
@@ -155,7 +159,7 @@ def _edges_of_packed(packed, first, count, ends, fixed):  # type: ignore[no-unty
 
 
 @compiled
-def _new_counters(ends: npt.NDArray[np.int32], n_nodes: int) -> UInt64s:
+def new_counters(ends: npt.NDArray[np.int32], n_nodes: int) -> UInt64s:
     """A counter for each node, with as many binary digits as its sites may need; a digit is a word of 64 copies."""
     incident = np.zeros(n_nodes, np.int64)
     for site in range(ends.shape[1]):
@@ -168,7 +172,7 @@ def _new_counters(ends: npt.NDArray[np.int32], n_nodes: int) -> UInt64s:
 
 
 @compiled
-def _count_ends(packed: UInt64s, column: int, ends: npt.NDArray[np.int32], counters: UInt64s) -> None:
+def count_ends(packed: UInt64s, column: int, ends: npt.NDArray[np.int32], counters: UInt64s) -> None:
     """Counts the present sites of every node, of 64 copies at once: adding a word is a ripple of carries."""
     counters[:] = 0
     for site in range(packed.shape[0]):
@@ -185,11 +189,11 @@ def _count_ends(packed: UInt64s, column: int, ends: npt.NDArray[np.int32], count
 def _count_degrees(packed, first, count, ends, fixed):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     """Degrees of 64 copies at a time, from counters whose binary digits are packed."""
     n_nodes = fixed.size
-    counters = _new_counters(ends, n_nodes)
+    counters = new_counters(ends, n_nodes)
     digits = counters.shape[1]
     degrees = np.empty((count, n_nodes), np.int32)
     for column in range(packed.shape[1]):
-        _count_ends(packed, column, ends, counters)
+        count_ends(packed, column, ends, counters)
         for i in range(max(0, column * LANES - first), min(count, (column + 1) * LANES - first)):
             lane = np.uint64(first + i - column * LANES)
             for node in range(n_nodes):

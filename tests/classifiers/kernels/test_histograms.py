@@ -51,9 +51,9 @@ def test_labels_that_grow(rounds):
         WeisfeilerLehman(-1).fit(LABELLED)
 
 
-@pytest.mark.parametrize("n", [1, 20, 129])
-def test_sums_over_degrees_are_those_of_features(n):
-    """With fixed edges, and copies that begin and end within a word of 64."""
+@pytest.mark.parametrize("n", [1, 20, 65, 128, 129])
+def test_words_of_64_copies_weigh_as_degrees_do(n):
+    """With fixed edges, copies that begin and end within a word, and more nodes than seven binary digits count."""
     kernel = VertexHistogram().fit(TRAIN)
     weights = np.random.default_rng(n).normal(size=len(kernel.known_))
     part = sc.Partition.from_node_sets({"some": range(0, n, 2)})

@@ -19,6 +19,7 @@ from starcert.classifiers.kernels.kernel import (
     Floats,
     GraphKernel,
     Hashes,
+    Integers,
     count_hashes,
     join,
     mix,
@@ -26,7 +27,12 @@ from starcert.classifiers.kernels.kernel import (
 )
 from starcert.math.arithmetic import compiled
 from starcert.sampling.batch import NoisyGraphs
+from starcert.sampling.views import PackedGraphs, count_ends, new_counters
 from starcert.system.errors import whole_number
+
+SMALL = 128  # with up to this many nodes, a degree fits into the eight binary digits of an octet
+
+OCTET = 8
 
 
 class VertexHistogram(GraphKernel):
@@ -55,7 +61,11 @@ class VertexHistogram(GraphKernel):
         by_degree = np.zeros(n)  # 0 where training has not seen a degree
         known = self.known_ < n
         by_degree[self.known_[known].astype(np.int64)] = weights[known]
-        values: Floats = _add_weights(graphs.degrees(), by_degree)
+        if isinstance(graphs, PackedGraphs) and 0 < n <= SMALL:
+            fixed = graphs.fixed_degrees()
+            values: Floats = _add_sliced(graphs.packed, graphs.first, len(graphs), graphs.ends, fixed, by_degree)
+        else:
+            values = _add_weights(graphs.degrees(), by_degree)
         return values, np.full(len(values), n * sizes.max(initial=0.0))
 
 
@@ -114,3 +124,49 @@ def _add_weights(degrees: npt.NDArray[np.int32], weights: Floats) -> Floats:
             value += weights[degrees[copy, v]]
         values[copy] = value
     return values
+
+
+@compiled
+def _add_sliced(
+    words: Hashes, first: int, count: int, ends: npt.NDArray[np.int32], fixed: Integers, weights: Floats
+) -> Floats:
+    """`_add_weights` without degrees in between: from words with one site of 64 copies each.
+
+    Every node has a counter whose binary digits are words, at most eight of them. For eight copies at a time they are
+    transposed into eight bytes: the degree of the node in each copy, beside its fixed degree.
+    """
+    counters = new_counters(ends, fixed.size)
+    octet = np.uint64(0xFF)
+    values = np.empty(64 * words.shape[1])
+    for word in range(words.shape[1]):
+        count_ends(words, word, ends, counters)
+        for at in range(64 * word, 64 * word + 64, OCTET):
+            shift = np.uint64(at % 64)
+            v0 = v1 = v2 = v3 = v4 = v5 = v6 = v7 = 0.0  # in registers: a fifth of a vote
+            for node in range(fixed.size):
+                bits = np.uint64(0)
+                for digit in range(counters.shape[1]):
+                    bits |= ((counters[node, digit] >> shift) & octet) << np.uint64(OCTET * digit)
+                bits, own = _transposed(bits), weights[fixed[node] :]
+                v0 += own[np.int64(bits & octet)]
+                v1 += own[np.int64((bits >> np.uint64(8)) & octet)]
+                v2 += own[np.int64((bits >> np.uint64(16)) & octet)]
+                v3 += own[np.int64((bits >> np.uint64(24)) & octet)]
+                v4 += own[np.int64((bits >> np.uint64(32)) & octet)]
+                v5 += own[np.int64((bits >> np.uint64(40)) & octet)]
+                v6 += own[np.int64((bits >> np.uint64(48)) & octet)]
+                v7 += own[np.int64(bits >> np.uint64(56))]
+            values[at], values[at + 1], values[at + 2], values[at + 3] = v0, v1, v2, v3
+            values[at + 4], values[at + 5], values[at + 6], values[at + 7] = v4, v5, v6, v7
+    return values[first : first + count]
+
+
+@compiled
+def _transposed(bits: np.uint64) -> np.uint64:
+    """The transpose of eight bytes of eight bits: bit i of byte k becomes bit k of byte i."""
+    moved = (bits ^ (bits >> np.uint64(7))) & np.uint64(0x00AA00AA00AA00AA)
+    bits = bits ^ moved ^ (moved << np.uint64(7))
+    moved = (bits ^ (bits >> np.uint64(14))) & np.uint64(0x0000CCCC0000CCCC)
+    bits = bits ^ moved ^ (moved << np.uint64(14))
+    moved = (bits ^ (bits >> np.uint64(28))) & np.uint64(0x00000000F0F0F0F0)
+    return bits ^ moved ^ (moved << np.uint64(28))
