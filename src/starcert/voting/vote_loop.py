@@ -324,9 +324,9 @@ def what_to_record(job: Job, graph: int, selection: Counts, votes: int, blind: B
     """The copies and flips to keep of at most `votes` estimation votes on a graph, from its selection votes.
 
     One target has all flips kept as they come, until they take too much. Several targets share their copies, so it is
-    decided in advance: all flips, if they are expected to take `MAX_FLIP_BYTES` at most; else those of the sites that
-    listed attacks change; else the number of flips on each axis. If even these take more, with the answers, they are
-    kept for the first targets that fit.
+    decided in advance: all flips, if those of the votes that each target has against its class are expected to take
+    `MAX_FLIP_BYTES` at most in all; else the flips of the sites that listed attacks change; else the number of flips on
+    each axis. If even these take more, with the answers, they are kept for the first targets that fit.
     """
     if job.every_copy:
         return Recorded(None, "listed")
@@ -336,17 +336,14 @@ def what_to_record(job: Job, graph: int, selection: Counts, votes: int, blind: B
     n_sites, n_axes, valued = job.sites[graph].n_sites, len(job.noise.axes), job.noise.is_valued
     lost = votes * (1 - np.maximum(selection[np.arange(len(labels)), labels] - 1, 0) / selection.sum(axis=1))
     rows = min(votes, int(lost.sum()) + 1)  # copies on which at least one target disagrees
-
-    def flips_take(n_kept: int) -> int:
-        flips = expected_flips(job.sites[graph], job.noise) * n_kept / max(n_sites, 1)
-        return flip_bytes(rows, int(rows * flips), n_kept, shown=valued)
-
-    width = 1 if selection.shape[1] <= 2**8 else 2  # bytes of an answer
-    most = MAX_FLIP_BYTES - rows * width * len(labels)
-    if flips_take(n_sites) <= most:
+    flips = expected_flips(job.sites[graph], job.noise)
+    if sum(flip_bytes(int(each), int(each * flips), n_sites, shown=valued) for each in lost) <= MAX_FLIP_BYTES:
         return Recorded(tuple(labels.tolist()))
-    if graph in job.listed and flips_take(len(job.listed[graph])) <= most:
-        return Recorded(tuple(labels.tolist()), "listed")
+    width = 1 if selection.shape[1] <= 2**8 else 2  # bytes of an answer
+    if (sites := job.listed.get(graph)) is not None:
+        own = int(rows * flips * len(sites) / max(n_sites, 1))
+        if flip_bytes(rows, own, len(sites), shown=valued) + rows * width * len(labels) <= MAX_FLIP_BYTES:
+            return Recorded(tuple(labels.tolist()), "listed")
     of_flips, of_answers = n_axes * (2 if n_sites < 2**16 else 4), width * np.arange(1, len(labels) + 1)
     fits = np.minimum(votes, np.cumsum(lost)) * (of_flips + of_answers) <= MAX_FLIP_BYTES
     return Recorded(tuple(labels[: int(fits.sum())].tolist()), "numbers")
