@@ -86,7 +86,7 @@ class Text(ReportBlock):
 
 @dataclass(frozen=True, kw_only=True)
 class TableBlock(ReportBlock):
-    """A table. The first `left` columns are words, the others numbers; a page folds the rows after `folded`."""
+    """A table. The first `left` columns are words, the others numbers; a page folds rows after `folded` (0: all)."""
 
     template = "table"
     heads: Sequence[str]

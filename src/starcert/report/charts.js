@@ -26,7 +26,7 @@ const Charts = (() => {
 
   // How the lines of a plot look: steps lie within one another, lines differ in their dashes, a mark is thin.
   const LOOKS = [{ color: BLUE, width: 2.5 }, { color: WARN, width: 2.5, dash: "dash" }, { color: "#009E73", width: 2.5, dash: "dot" }];
-  const looks = { step: nested, line: (k) => LOOKS[k % LOOKS.length], mark: () => ({ color: INK, width: 1.5 }) };
+  const looks = { step: nested, line: (k) => LOOKS[k % LOOKS.length], mark: (k, n) => ({ color: k === n - 1 ? INK : "#9aa4ae", width: 1.5 }) };
 
   // Plots with lines, side by side: a block of the report.
   function curves(div, { panels, many }) {

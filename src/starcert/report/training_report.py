@@ -97,7 +97,7 @@ def training_report(
                         only="page",
                     ),
                     TableBlock(
-                        title="Epoch by epoch", heads=heads, rows=rows, name="epochs", folded=0, unfold="every epoch",
+                        heads=heads, rows=rows, name="epochs", folded=0, unfold="Epoch by epoch",
                         only="page", key="epochs", values=[each._asdict() for each in epochs],
                     ),
                 ],
