@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 
 MAX_DRAWN = 80  # graphs with more nodes are not drawn in a notebook
 
-SYMBOLS = (
+_ELEMENTS = (
     "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Kr Rb Sr Y Zr Nb "
     "Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm Yb Lu Hf Ta W Re Os Ir Pt Au "
     "Hg Tl Pb Bi Po At Rn Fr Ra Ac Th Pa U Np Pu Am Cm Bk Cf Es Fm Md No Lr Rf Db Sg Bh Hs Mt Ds Rg Cn Nh Fl Mc Lv Ts "
     "Og"
 )
+SYMBOLS = tuple(_ELEMENTS.split())
 """The elements, from atomic number 1 on."""
 SIZE, MARGIN = (320, 220), 16
 HEAD = (
@@ -184,18 +185,17 @@ class Formats(ABC):
 
 def element_symbols(data: Mapping[str, object], sites: Mapping[str, NodeSites]) -> list[str] | None:
     """The element of each node, from `atomic_number`, or from sites that are symbols; None where nothing says it."""
-    own, known = sites.get(ELEMENT), frozenset(SYMBOLS.split())
+    own, known = sites.get(ELEMENT), frozenset(SYMBOLS)
     if (
         named := next((each for each in sites.values() if each.categories and known.issuperset(each.categories)), None)
     ) is not None:
         return [str((named.categories or ())[value]) for value in named.values[:, 0].tolist()]
     numbers = np.asarray(data.get(ELEMENT, ()) if own is None else own.shown(own.values))
-    symbols = SYMBOLS.split()
     if numbers.ndim != 1 or not numbers.size or numbers.dtype.kind not in "iu":
         return None
-    if numbers.min() < 1 or numbers.max() > len(symbols):
+    if numbers.min() < 1 or numbers.max() > len(SYMBOLS):
         return None
-    return [symbols[number - 1] for number in numbers.tolist()]
+    return [SYMBOLS[number - 1] for number in numbers.tolist()]
 
 
 def graph_html(graph: Graph) -> str:

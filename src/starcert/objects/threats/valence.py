@@ -12,7 +12,6 @@ from typing_extensions import override
 from starcert.objects.formats import ELEMENT, SYMBOLS
 from starcert.objects.graph import NodeFrame
 from starcert.objects.layers import Indices
-from starcert.objects.molecules import VALENCES
 from starcert.objects.node_sites import NodeSites
 from starcert.objects.regions.atoms import as_bonds, as_elements
 from starcert.objects.regions.builder import Names
@@ -26,8 +25,6 @@ MAX_VALENCES: Mapping[str, int] = {
     "H": 1, "B": 3, "C": 4, "N": 3, "O": 2, "F": 1, "Si": 4, "P": 5, "S": 6, "Cl": 1, "Se": 6, "Br": 1, "I": 1,
 }  # fmt: skip
 """The most bonds that an atom without charge usually has."""
-_SYMBOLS = dict(zip(VALENCES, MAX_VALENCES, strict=True))  # by atomic number
-_KNOWN = frozenset(SYMBOLS.split())
 BOND_ORDERS: Mapping[object, int] = {"single": 1, "double": 2, "triple": 3, "aromatic": 1}
 
 
@@ -157,7 +154,7 @@ class Valence(SiteThreat):
         names = ["label"] if self.elements else [ELEMENT, "element"]
         stated, found = any(name in data for name in names), [known[name] for name in names if name in known]
         if not self.elements:
-            found += (each for each in known.values() if _KNOWN.issuperset(each.categories or ()))
+            found += (each for each in known.values() if set(SYMBOLS).issuperset(each.categories or ()))
         attacked = next((each for each in found if each.name in here), None)
         return attacked or (None if stated else next(iter(found), None))
 
@@ -196,7 +193,7 @@ class Valence(SiteThreat):
         if name == "element":
             return list(map(str, values))
         if name == ELEMENT:
-            return [_SYMBOLS.get(each, str(each)) for each in values]
+            return [SYMBOLS[each - 1] if each in range(1, len(SYMBOLS) + 1) else str(each) for each in values]
         symbols, labels = tuple(self.elements or ()), list(values)
         if all(isinstance(each, int) and 0 <= each < len(symbols) for each in labels):
             return [symbols[each] for each in labels]
