@@ -42,6 +42,10 @@ def test_labels_by_position(labels):
     assert partition == Partition.from_node_sets({"a": [0, 2], "b": [1]})
 
 
+def test_a_label_that_is_a_whole_number_names_its_region_so():
+    assert Partition.from_node_labels(np.array([6.0, 8.0, 6.0])).regions == ("6", "8")
+
+
 def test_labels_with_one_str_are_refused():
     with pytest.raises(InvalidParameterError, match=r"their str. Got \(1, '1'\)"):
         Partition.from_node_labels([1, "1"])
