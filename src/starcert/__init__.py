@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from starcert.claims.certificate import Certificate
     from starcert.claims.certificates import Certificates, certify
     from starcert.claims.collective import CollectiveClaim
+    from starcert.claims.intervals import ValueInterval
     from starcert.claims.slack import rho_lower, rho_upper, slack, slack_table
     from starcert.classifiers import kernels
     from starcert.classifiers.base import Classifier
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from starcert.methods.hashed import HashedVotes
     from starcert.methods.numbers import SmoothedRegressor
     from starcert.methods.smoothed import SmoothedClassifier
-    from starcert.methods.values import ValueCertificate, ValueCertificates, ValueInterval
     from starcert.objects import Bits, Categories, CleanObject, Graph, Kind, Layer, Partition, Region, regions, threats
     from starcert.objects.binding import Problem
     from starcert.objects.laws import Categorical, Edges, Flip, Law
@@ -46,7 +46,7 @@ __all__ = ["ABSTAIN", "ArchiveError", "Bits", "Bounds", "Categorical", "Categori
            "Frontier", "Graph", "HashedVotes", "InvalidParameterError",
            "Kind", "Law", "Layer", "Noise", "Partition", "Plan",
            "Problem", "Region", "SmoothedClassifier", "SmoothedRegressor", "StarcertError", "StoreError", "Threat",
-           "ValueCertificate", "ValueCertificates", "ValueInterval", "ValueRange", "Votes", "Voting", "archive",
+           "ValueInterval", "ValueRange", "Votes", "Voting", "archive",
            "baselines", "certify", "classifiers", "clopper_pearson", "datasets", "display",
            "kernels", "metrics", "models", "regions", "report",
            "rho_lower", "rho_upper", "slack", "slack_table", "threats", "transforms"]  # fmt: skip
@@ -66,7 +66,7 @@ _PLACES = {
     "methods.numbers": "SmoothedRegressor",
     "claims.slack": "rho_lower rho_upper slack slack_table",
     "methods.smoothed": "SmoothedClassifier",
-    "methods.values": "ValueCertificate ValueCertificates ValueInterval",
+    "claims.intervals": "ValueInterval",
     "classifiers.base": "Classifier",
     "classifiers.values": "ValueRange",
     "math.confidence": "Bounds Votes clopper_pearson",

@@ -8,6 +8,7 @@ import pytest
 
 import starcert as sc
 from starcert.archive import IntervalArchive, read, verify, write
+from starcert.claims import intervals
 from starcert.classifiers import from_callable, from_node_function
 from starcert.math.values import ValueEvidence
 from starcert.system.errors import ArchiveError, InvalidParameterError
@@ -75,7 +76,7 @@ def test_what_is_written_is_read_and_proved(files, kind):
     assert (found.verdict, found.mismatches) == ("proved", ())
     assert found.weighed > len(archive)
     for row, claim in ((row, claim) for row in range(len(result)) for claim in archive.claims):
-        again, once = archive.result.interval(row, claim, None), result.interval(row, claim, None)
+        again, once = (each.proof.interval(each[row], claim, None) for each in (archive.result, result))
         assert (again.low, again.high, again.how) == (once.low, once.high, once.how)
     assert archive.rows()[0]["true"] == 0.5
     assert archive.title(archive.claims[0]) == "mean without attack"
@@ -134,9 +135,8 @@ def test_an_engine_that_errs_is_refuted(tmp_path, monkeypatch):
 
 def test_attacks_that_are_left_out_are_found(files, monkeypatch):
     """A negative control."""
-    from starcert.methods import values  # noqa: PLC0415
 
-    monkeypatch.setattr(values, "group_attacks", lambda *given: [])
+    monkeypatch.setattr(intervals, "group_attacks", lambda *given: [])
     assert verify(files / "listed.json").verdict == "refuted"
 
 

@@ -124,7 +124,7 @@ def _density(batch) -> np.ndarray:
     return batch.degrees().sum(axis=1) / batch.frame.n_nodes / 4
 
 
-def interval_result(kind: str) -> sc.ValueCertificates:
+def interval_result(kind: str) -> sc.Certificates:
     how = {"samples": 800, "seed": 1}
     if kind == "nodes":
         base = sc.classifiers.from_node_function(lambda g: [degree / 4 for _, degree in g.degree], outputs=OUTPUTS)
@@ -160,7 +160,7 @@ def intervals() -> dict[str, object]:
     for kind, more in INTERVALS.items():
         result = interval_result(kind)
         found[kind] = {
-            "counts": result.votes.counts.tolist(),
+            "counts": result.proof.votes.counts.tolist(),
             "estimates": [one.estimate.hex() for one in result],
             "ends": [
                 [

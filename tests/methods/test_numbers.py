@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import starcert as sc
+from starcert.claims import intervals as module
 from starcert.classifiers import from_callable, from_node_function
 from starcert.methods import numbers as regression
-from starcert.methods import values as module
 from starcert.system.errors import InvalidParameterError
 from starcert.voting.counting import NoisyChunks
 from starcert.voting.store import VoteStore
@@ -54,7 +54,7 @@ def test_a_threat_that_lists_its_attacks_is_weighed_attack_by_attack():
 def test_no_interval_under_listed_attacks_where_no_flips_were_kept():
     """The counts say something about radii, and nothing about a list."""
     result = SMOOTHED.certify([RING], threat="deletions:2", **QUICK)
-    lost = replace(result, kept=(None,))
+    lost = replace(result, proof=replace(result.proof, kept=(None,)))
     assert lost[0].clean.how.startswith("by ρ")
     with pytest.raises(InvalidParameterError, match="be one by radius where it is not known which sites flipped"):
         lost[0].interval()
@@ -90,7 +90,7 @@ def test_one_argument_for_each_question_and_it_is_fixed_by_sizes(monkeypatch):
     assert by_rho.low <= one.interval((1, 1)).low <= one.interval((1, 1)).high <= by_rho.high
     monkeypatch.setattr(regression, "MAX_FLIPS", 1000)
     kept = SMOOTHED.certify([RING], **QUICK)
-    assert kept.kept == (None,)
+    assert kept.proof.kept == (None,)
     assert kept[0].interval((1, 1)).ends == by_rho.ends
     assert kept[0].clean.ends[0] <= one.clean.ends[0]
     with pytest.raises(InvalidParameterError, match="'samples' must be at most 200 for 5 changes of sites, or targets"):
@@ -128,7 +128,7 @@ def test_votes_do_not_depend_on_stores_workers_or_batches(tmp_path, monkeypatch)
     others.append(SMOOTHED.certify([RING, STAR], voting=stored, **QUICK))
     assert len(counted) == 4  # a chunk of each graph and two more, to see that it is the same; others are stored
     for other in others:
-        assert np.array_equal(other.votes.counts, plain.votes.counts)
+        assert np.array_equal(other.proof.votes.counts, plain.proof.votes.counts)
         assert [one.interval("flips:2").ends for one in other] == [one.interval("flips:2").ends for one in plain]
     with VoteStore.read(tmp_path / "votes.db") as store:
         assert all(len(record) == record.samples.sum() for record in store.ballots(0).values())

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from starcert.claims.certificate import Certificate
     from starcert.claims.collective import CollectiveClaim
     from starcert.claims.found_attack import FoundAttack
-    from starcert.methods.values import Claim as OutputClaim
+    from starcert.claims.intervals import Claim as OutputClaim
 
 Level: TypeAlias = tuple[int, ...]
 

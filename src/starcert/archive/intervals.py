@@ -32,13 +32,16 @@ from starcert.archive.premises import (
 from starcert.archive.reading import INTERVALS
 from starcert.archive.threat_texts import threat_from_json, threat_to_json
 from starcert.archive.untrusted import VERSION, Field, MalformedError
+from starcert.claims.certificates import Certificates
+from starcert.claims.intervals import Claim, IntervalProof, KeptSites
 from starcert.claims.question import Question
+from starcert.claims.rows import Rows
 from starcert.classifiers.values import ValueRange
 from starcert.math.ballots import Ballots
 from starcert.math.channels import MAX_RADIUS
 from starcert.math.confidence import Votes, check_alpha
 from starcert.math.values import MAX_VOTES, Whole
-from starcert.methods.values import Claim, KeptSites, ValueCertificates
+from starcert.objects import TargetNodes
 from starcert.objects.noise import MAX_SITES, Noise, RadiusLike
 from starcert.objects.threats import Threat, read_threat
 from starcert.system.errors import InvalidParameterError
@@ -58,14 +61,14 @@ class IntervalArchive(Kept):
     """Outputs on noisy copies, what is claimed from them, and what a reader wants to know about the objects."""
 
     kind = "intervals"
-    result: ValueCertificates  # what intervals are computed from
+    result: Certificates[IntervalProof]  # what intervals are computed from
     claims: tuple[Claim, ...]  # what they are about
     intervals: tuple[tuple[tuple[float, float], ...], ...]  # of each row, in the order of the claims; as stated
 
     @classmethod
     def from_result(
         cls,
-        result: ValueCertificates,
+        result: Certificates[IntervalProof],
         claims: Sequence[tuple[Threat | str | RadiusLike, float | None]] = (),
         *,
         names: Sequence[str] | None = None,
@@ -82,26 +85,25 @@ class IntervalArchive(Kept):
             labels: the true numbers, None where one is not known.
             settings: how the run was made, as JSON values.
         """
-        if result.noise.outside:
-            raise InvalidParameterError("result", "have laws that are starcert's own", result.noise)
-        asked = [Claim(), *([result.claim(None, None)] if result.threat else [])]
-        every = tuple(dict.fromkeys([*asked, *(result.claim(*each) for each in claims)]))
-        found = [[result.interval(row, each, None) for each in every] for row in range(len(result))]
+        if result.proof.noise.outside:
+            raise InvalidParameterError("result", "have laws that are starcert's own", result.proof.noise)
+        asked = [Claim(), *([result.proof.claim(None, None)] if result.proof.threat else [])]
+        every = tuple(dict.fromkeys([*asked, *(result.proof.claim(*each) for each in claims)]))
+        found = [[result.proof.interval(one, each, None) for each in every] for one in result]
         truth = None if labels is None else [None if each is None else float(each) for each in labels]
-        objects, targets = result.votes.objects.tolist(), result.votes.targets.tolist()
+        objects, targets = result.proof.votes.objects.tolist(), result.proof.votes.targets.tolist()
         about = about_rows(objects, targets, names=names, labels=truth, settings=settings)
         ends = tuple(tuple((each.low, each.high) for each in row) for row in found)
-        return cls(result=result, claims=every, intervals=ends, nodes=result.nodes, **about)
+        return cls(result=result, claims=every, intervals=ends, nodes=_indices(result), **about)
 
     @property
     def anchored(self) -> tuple[str, ...]:
         """Of each row, why its regions are anchored; "" if they are not."""
-        reasons = self.result.anchored
-        return tuple(reasons[number] if reasons else "" for number in self.result.votes.objects.tolist())
+        return tuple(self.result.anchored)
 
     def title(self, claim: Claim) -> str:
         """What a claim is about, in a few words."""
-        asked = self.result.asked
+        asked = self.result.proof.asked
         under = "without attack" if claim.threat is None and not claim.size else (
             f"under {claim.threat.label if claim.threat else (asked or ())[0].threat.label_of(claim.size)}"
         )  # fmt: skip
@@ -118,41 +120,48 @@ class IntervalArchive(Kept):
         return found
 
 
-def interval_evidence(result: ValueCertificates) -> list[GraphEvidence | None]:
+def _indices(result: Certificates[IntervalProof]) -> tuple[int, ...] | None:
+    """The index of the node of each row, where it is one."""
+    return None if result.nodes is None else tuple(result.nodes.index.tolist())
+
+
+def interval_evidence(result: Certificates[IntervalProof]) -> list[GraphEvidence | None]:
     """What the side file keeps about each object."""
-    return [_evidence(result, number) for number in range(len(result.kept))]
+    return [_evidence(result, number) for number in range(len(result.proof.kept))]
 
 
-def _evidence(result: ValueCertificates, number: int) -> GraphEvidence | None:
-    kept, votes = result.kept[number], result.votes.ballots[number] if result.votes.ballots else None
-    attacks = None if result.asked is None else result.asked[number].attacks
+def _evidence(result: Certificates[IntervalProof], number: int) -> GraphEvidence | None:
+    kept, votes = result.proof.kept[number], result.proof.votes.ballots[number] if result.proof.votes.ballots else None
+    attacks = None if result.proof.asked is None else result.proof.asked[number].attacks
     return (
-        None if kept is None or votes is None else joint_evidence(votes, kept.sites, kept.axes, attacks, result.noise)
+        None
+        if kept is None or votes is None
+        else joint_evidence(votes, kept.sites, kept.axes, attacks, result.proof.noise)
     )
 
 
 def interval_lines(archive: IntervalArchive, evidence: Mapping[str, object]) -> Iterator[str]:
     """The archive as the text of a file; `evidence` is the entry about its side file."""
     result = archive.result
-    outputs = asdict(result.outputs)
+    outputs = asdict(result.proof.outputs)
     head = {
         "format": INTERVALS,
         "version": VERSION,
         "says": SAYS,
-        "noise": noise_to_json(result.noise),
-        "axes": result.noise.axes,
-        "alpha": result.alpha,
-        "alpha_exact": exact(result.alpha),
+        "noise": noise_to_json(result.proof.noise),
+        "axes": result.proof.noise.axes,
+        "alpha": result.proof.alpha,
+        "alpha_exact": exact(result.proof.alpha),
         "together": result.together if result.together > 1 else None,
         "outputs": outputs | {"exact": {name: exact(outputs[name]) for name in ("low", "high")}},
         **evidence,
-        **({} if result.asked is None else {"threat": threat_to_json(result.asked[0].threat)}),
+        **({} if result.proof.asked is None else {"threat": threat_to_json(result.proof.asked[0].threat)}),
         "claims": [_claim_to_json(each) for each in archive.claims],
-        "audit": None if (audit := result.votes.audit) is None else asdict(audit) | {"says": str(audit)},
+        "audit": None if (audit := result.proof.votes.audit) is None else asdict(audit) | {"says": str(audit)},
         "settings": archive.settings,
         "provenance": archive.provenance,
     }
-    listed = {} if result.asked is None else {"listed": map(question_to_json, result.asked)}
+    listed = {} if result.proof.asked is None else {"listed": map(question_to_json, result.proof.asked)}
     return json_lines(head, {**listed, "graphs": (_row_to_json(archive, row) for row in range(len(archive)))})
 
 
@@ -161,18 +170,18 @@ def _claim_to_json(claim: Claim) -> dict[str, object]:
 
 
 def _row_to_json(archive: IntervalArchive, row: int) -> dict[str, object]:
-    result, counts = archive.result, archive.result.votes.counts[row]
+    result, counts = archive.result, archive.result.proof.votes.counts[row]
     first, last = np.flatnonzero(counts)[[0, -1]].tolist()
-    number = int(result.votes.objects[row])
+    number = int(result.proof.votes.objects[row])
     return {
         "name": archive.names[row],
         "graph": number,
-        "target": int(result.votes.targets[row]),
-        "node": None if result.nodes is None else result.nodes[row],
+        "target": int(result.proof.votes.targets[row]),
+        "node": None if result.nodes is None else int(result.nodes.index[row]),
         "true": archive.labels[row],
         "outputs": {"from": first, "counts": counts[first : last + 1].tolist()},
-        "capacity": result.capacities[number],
-        "anchored": result.anchored[number] if result.anchored else "",
+        "capacity": result.proof.capacities[number],
+        "anchored": result.anchored[row],
         "intervals": archive.intervals[row],
     }
 
@@ -226,7 +235,7 @@ def intervals_from_json(whole: Field, path: Path) -> IntervalArchive:
     fits = top["together"].value is None or together >= max(2, len(rows))
     top["together"].check(fits, f"be null, or 2 or more, and no fewer than the {len(rows)} rows of the file")
     audit = None if top["audit"].value is None else audit_from_json(top["audit"])
-    result = ValueCertificates(
+    proof = IntervalProof(
         outputs,
         noise,
         Votes(counts, objects=objects, targets=targets, audit=audit, ballots=tuple(ballots)),
@@ -236,9 +245,10 @@ def intervals_from_json(whole: Field, path: Path) -> IntervalArchive:
         together,
         None if asked is None else tuple(asked),
         threat,
-        tuple(anchored[first] for first in firsts),
-        None if None in nodes else nodes,
     )
+    found_nodes = None if None in nodes else TargetNodes(np.array(nodes), tuple(nodes), ())
+    about = Rows(np.array(objects), np.array(targets), 0, anchored, nodes=found_nodes)
+    result = Certificates(about, np.empty(0, np.int64), threat, proof)
     provenance = top["provenance"].members(*top["provenance"].mapping())
     texts = {name: each.text() for name, each in provenance.items()}
     return IntervalArchive(
@@ -249,7 +259,7 @@ def intervals_from_json(whole: Field, path: Path) -> IntervalArchive:
         labels=labels,
         settings=top["settings"].mapping(),
         provenance=texts,
-        nodes=result.nodes,
+        nodes=_indices(result),
     )
 
 

@@ -139,7 +139,7 @@ class Verification:
         if archive.kind == "exact":
             words = " That threat is not starcert's own: it is known by this text alone, and so are its counts."
             return words if archive.of_unknown_threat else ""
-        asked = archive.result.asked if archive.kind == "intervals" else archive.asked
+        asked = archive.result.proof.asked if archive.kind == "intervals" else archive.asked
         if asked is None:
             return ""
         number = quantity(sum(sum(each.counts) for each in asked), "attack")
@@ -271,7 +271,9 @@ def _certificates(
 
 def _intervals(path: str, archive: IntervalArchive, progress: bool | None) -> Verification:
     result, proofs = archive.result, IntervalProofs(archive)
-    mismatches = list(_false_lists(archive, result.asked or (), result.noise, enumerate(result.capacities)))
+    mismatches = list(
+        _false_lists(archive, result.proof.asked or (), result.proof.noise, enumerate(result.proof.capacities))
+    )
     with progress_bar("intervals", len(archive), shown=progress) as advance:
         for row, name in enumerate(archive.names):
             claims = zip(archive.claims, archive.intervals[row], strict=True)
@@ -291,7 +293,7 @@ def _false_lists(
         return
     from starcert.archive.checker.attack_counts import check_listed  # noqa: PLC0415  (threats list attacks on objects)
 
-    rows = (archive if archive.kind == "certificates" else archive.result).votes.objects.tolist()
+    rows = (archive.votes if archive.kind == "certificates" else archive.result).objects.tolist()
     for number, capacity in objects:
         counts = asked[number].counts
         if capacity is not None and (must := check_listed(asked[number].threat, counts, noise, capacity)):

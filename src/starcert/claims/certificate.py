@@ -13,6 +13,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from starcert.claims.found_attack import FoundAttack
+from starcert.claims.intervals import Claim, ValueInterval
 from starcert.claims.outcomes import State
 from starcert.claims.proof import Asked
 from starcert.claims.question import Question
@@ -135,6 +136,43 @@ class Certificate:
         few changes, then the first.
         """
         return self.certificates.proof.attack(self) if asked is None else self.judge(asked).attack
+
+    # Of outputs that are numbers -----------------------------------------------------------------------------------
+
+    @property
+    def estimate(self) -> float:
+        """The mean of the outputs on noisy copies as it was seen, up to half a step; nothing is proved about it."""
+        return self.certificates.by_outputs.estimate(self.row)
+
+    @property
+    def clean(self) -> ValueInterval:
+        """The interval of the mean output on noisy copies of the object itself."""
+        return self.certificates.by_outputs.interval(self, Claim(), None)
+
+    def interval(
+        self, threat: Threat | str | RadiusLike | None = None, *, above: float | None = None, alpha: float | None = None
+    ) -> ValueInterval:
+        """Numbers between which the mean output lies at every object that an attacker makes of this one.
+
+        Each call is a claim by itself, with an alpha of its own: threats that are chosen by their intervals need more.
+
+        Args:
+            threat: a radius, a threat by radius, or the threat of `certify` or a smaller one of its sort; by default
+                the threat of `certify`.
+            above: then the interval is one of the probability that an output is above this number.
+            alpha: the probability that it fails; by default that of `certify`.
+
+        Example:
+            >>> import starcert as sc
+            >>> outputs = sc.ValueRange(0, 1)
+            >>> share = sc.classifiers.from_callable(lambda rows: rows.mean(axis=1), on="vectors", outputs=outputs)
+            >>> smoothed = sc.SmoothedRegressor(share, sc.Noise(all=0.1))
+            >>> (one,) = smoothed.certify(sc.Bits.rows([[1, 1, 0, 1]]), samples=1000, seed=1)
+            >>> round(one.estimate, 2), round(one.clean.low, 2), round(one.interval("flips:1").low, 2)
+            (0.7, 0.68, 0.44)
+        """
+        proof = self.certificates.by_outputs
+        return proof.interval(self, proof.claim(threat, above), alpha)
 
     # Of votes on noisy copies --------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from typing_extensions import TypeVar
 
 from starcert.claims.certificate import Certificate
+from starcert.claims.intervals import IntervalProof, ValueInterval
 from starcert.claims.outcomes import Labels, Mask, Outcomes, SizeCounts, known, share_of
 from starcert.claims.proof import Asked, Proof
 from starcert.claims.question import Question
@@ -62,7 +63,7 @@ class Certificates(Sequence[Certificate], Generic[ProofT_co]):
     """
 
     about: Rows
-    labels: Whole  # the answer of each row, a class number; also where a method abstains
+    labels: Whole  # the answer of each row, a class number; also where a method abstains. Numbers have none
     threat: Threat | None  # that was asked about, listed or not
     proof: ProofT_co
     seconds: float = 0.0  # that it took, where that is known
@@ -274,6 +275,11 @@ class Certificates(Sequence[Certificate], Generic[ProofT_co]):
         raise InvalidParameterError("certificates", "come from votes", self, hint)
 
     @property
+    def of_numbers(self) -> bool:
+        """Whether outputs are numbers: they have intervals in place of verdicts."""
+        return isinstance(self.proof, IntervalProof)
+
+    @property
     def of_radii(self) -> bool:
         """Whether they come from votes, and so speak of radii."""
         return isinstance(self.proof, VoteProof)
@@ -398,6 +404,32 @@ class Certificates(Sequence[Certificate], Generic[ProofT_co]):
             hint = "Certify with evidence=True, and without a fallback."
             raise InvalidParameterError("certificates", "have evidence, and no fallback", self, hint)
         return self.collective.at_most_changed(read_threat(threat).for_noise(self.noise), k, alpha)
+
+    # Of outputs that are numbers -----------------------------------------------------------------------------------
+
+    @property
+    def by_outputs(self) -> IntervalProof:
+        """The outputs as a proof; refused where classes are answered."""
+        if isinstance(self.proof, IntervalProof):
+            return self.proof
+        hint = "Intervals are those of SmoothedRegressor; outcomes() has what is known about classes."
+        raise InvalidParameterError("certificates", "be of outputs that are numbers", self, hint)
+
+    def intervals(
+        self, threat: Threat | str | RadiusLike | None = None, *, above: float | None = None, alpha: float | None = None
+    ) -> list[ValueInterval]:
+        """The interval of each object or target: see `Certificate.interval`.
+
+        Example:
+            >>> import starcert as sc
+            >>> outputs = sc.ValueRange(0, 1)
+            >>> share = sc.classifiers.from_callable(lambda rows: rows.mean(axis=1), on="vectors", outputs=outputs)
+            >>> smoothed = sc.SmoothedRegressor(share, sc.Noise(all=0.1))
+            >>> found = smoothed.certify(sc.Bits.rows([[1, 1, 0, 1], [0, 0, 0, 0]]), samples=1000, seed=1)
+            >>> [round(each.high, 2) for each in found.intervals("flips:1")]
+            [0.93, 0.35]
+        """
+        return [each.interval(threat, above=above, alpha=alpha) for each in self]
 
 
 def certify(

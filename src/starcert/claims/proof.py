@@ -34,6 +34,7 @@ Asked: TypeAlias = "Threat | str | RadiusLike | None"
 class Proof(ABC):
     """What a method has to show: it says what is known about each row under a threat."""
 
+    alpha: float | None = 0.0  # the probability that anything that a row says is false; None: it is not known
     together = 1  # how many rows share alpha; 1: it is that of each
     weighed = True  # whether anything is known beyond p_A: rows may be broken then
 
@@ -41,11 +42,6 @@ class Proof(ABC):
     @abstractmethod
     def method(self) -> str:
         """The method in a few words."""
-
-    @property
-    def alpha(self) -> float | None:
-        """The probability that anything that a row says is false; None: it is not known."""
-        return 0.0
 
     @abstractmethod
     def outcomes(self, of: Certificates, threat: Threat | None) -> Outcomes:

@@ -18,6 +18,8 @@ MAX_NAMED = 8  # maximal radii that are named
 
 def sentence_of(one: Certificate) -> str:
     """The claim of a certificate, all of it."""
+    if one.certificates.of_numbers:
+        return str(one.clean)
     if not one.certificates.of_radii:
         threat, verdict = one.certificates.threat, one.judge()
         return f"Class {_called(one, one.label)}, {verdict.kind} under {threat}: {verdict.why}."
@@ -181,6 +183,8 @@ def _about_single_steps(one: Certificate, words: AttackWords, step: str) -> tupl
 
 def cells_of(one: Certificate) -> dict[str, object]:
     """The certificate in a few columns, for a notebook."""
+    if one.certificates.of_numbers:
+        return {"estimate": f"{one.estimate:.6g}", "without attack": f"{one.clean.low:.6g} to {one.clean.high:.6g}"}
     if not one.certificates.of_radii:
         threat = one.certificates.threat
         return {"class": _called(one, one.label)} | ({} if threat is None else {threat.label: one.verdict()})

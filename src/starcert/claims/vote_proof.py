@@ -53,7 +53,7 @@ class VoteProof(Proof):
 
     @property
     @override
-    def alpha(self) -> float | None:
+    def alpha(self) -> float | None:  # type: ignore[override]
         stated = [] if self.verdicts is None else [each.alpha for each in self.verdicts if each is not None]
         return max(stated, default=self.bounds.alpha)
 

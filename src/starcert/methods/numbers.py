@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from starcert.claims.certificates import Certificates
+from starcert.claims.intervals import IntervalProof, KeptSites
 from starcert.claims.question import Question
+from starcert.claims.rows import Rows
 from starcert.classifiers.base import Classifier
 from starcert.math.confidence import Family, check_alpha, check_family
 from starcert.math.evidence import MAX_FLIPS
@@ -12,7 +17,6 @@ from starcert.math.values import MAX_VOTES
 from starcert.methods.estimator import GraphLike, bound_problem
 from starcert.methods.preparation import plan_of
 from starcert.methods.smoothed import draw_votes
-from starcert.methods.values import KeptSites, ValueCertificates
 from starcert.objects import binding
 from starcert.objects.binding import Problem, Regions
 from starcert.objects.noise import Noise
@@ -69,7 +73,7 @@ class SmoothedRegressor:
         family: Family = "each",
         threat: Threat | str | None = None,
         voting: Voting | None = None,
-    ) -> ValueCertificates:
+    ) -> Certificates[IntervalProof]:
         """What intervals are made from, for each graph or each target of each graph: fresh or stored votes.
 
         Args:
@@ -104,7 +108,7 @@ class SmoothedRegressor:
         look = {"selection": plan.most.selection, "estimation": samples, "evidence": True}
         with run.opened() as store:
             votes = draw_votes(run, plan, store, record=bool(listed), look=look)
-        return ValueCertificates(
+        proof = IntervalProof(
             self.outputs,
             problem.noise,
             votes,
@@ -114,9 +118,10 @@ class SmoothedRegressor:
             len(votes) if together else 1,
             questions,
             asked,
-            problem.anchored,
-            None if nodes is None else tuple(nodes.index.tolist()),
         )
+        anchored = [problem.anchored[number] for number in votes.objects.tolist()]
+        about = Rows(votes.objects, votes.targets, 0, anchored, problem.kind, nodes)
+        return Certificates(about, np.empty(0, np.int64), asked, proof)
 
     def _affordable(
         self, kept: Sequence[KeptSites | None], problem: Problem, samples: int, *, listed: bool

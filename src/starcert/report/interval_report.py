@@ -15,12 +15,12 @@ def interval_report(archive: IntervalArchive, title: str) -> Report:
     result, word, claims = archive.result, archive.word, [archive.title(each) for each in archive.claims]
     means = [place for place, claim in enumerate(archive.claims) if claim.above is None][::-1]  # the widest first
     order = sorted(range(len(archive)), key=lambda row: result[row].estimate)
-    low, high, steps = result.outputs.low, result.outputs.high, result.outputs.steps
+    low, high, steps = result.proof.outputs.low, result.proof.outputs.high, result.proof.outputs.steps
     share = f"each {word}" if result.together == 1 else f"all {result.together:,} {word}s together"
     whose = "Each interval by itself contains" if result.together == 1 else "Those of a column together contain"
     statement = (
         f"The model gives a number from {low} to {high}, known here by its step of {steps}. {whose}, with probability "
-        f"at least {holds_at_least(result.alpha)} over the sampling, the mean output on noisy copies of the {word} and "
+        f"at least {holds_at_least(result.proof.alpha)} over the sampling, the mean output on noisy copies of the {word} and "
         f"of every {word} that the attacker can make of it. This is about the smoothed model, not about the truth."
     )
     drawn, rows, values = [], [], []
@@ -46,7 +46,7 @@ def interval_report(archive: IntervalArchive, title: str) -> Report:
         statement=[statement],
         numbers=[
             KeyFigure(f"{len(archive):,}", f"{word}s", "rows"),
-            KeyFigure(at_most(result.alpha), f"alpha, for {share}", "alpha"),
+            KeyFigure(at_most(result.proof.alpha), f"alpha, for {share}", "alpha"),
         ],
         notices=list(anchored_notice(archive.anchored, word)),
         sections=[
@@ -73,7 +73,7 @@ def interval_report(archive: IntervalArchive, title: str) -> Report:
             {"Settings": [(name, str(value)) for name, value in archive.settings.items()]},
             {"Versions": list(archive.provenance.items())},
         ],
-        values={"alpha": result.alpha, "together": result.together, "claims": claims},
+        values={"alpha": result.proof.alpha, "together": result.together, "claims": claims},
         needs_script="",
     )  # fmt: skip
 

@@ -62,7 +62,7 @@ class Values:
             threat=without_folders(settings.threat),
             voting=Voting(settings.selection_samples, "fixed", place.votes(settings.store), executor),
         )
-        names = row_names(result.votes.objects.tolist(), ready.job.target_nodes, ready.data.names)
+        names = row_names(result.objects.tolist(), ready.job.target_nodes, ready.data.names)
         numbers, labels = list(map(float, ready.data.class_names)), ready.labels
         truth = None if labels is None else [None if label is None else numbers[label] for label in labels]
         return IntervalArchive.from_result(result, names=names, labels=truth, settings=about)

@@ -157,7 +157,9 @@ def judge_one(
     """One molecule."""
     graphs, voting = [graph], sc.Voting(progress=False)
     result = smoothed.certify(graphs, samples=study.samples, seed=study.seed, threat=THREAT, voting=voting)
-    counted = replace(result, kept=(None,), asked=None, threat=None)[0]  # as if flips were not known
+    counted = replace(result, proof=replace(result.proof, kept=(None,), asked=None, threat=None))[
+        0
+    ]  # as if flips were not known
     found = {"clean": _hull([result[0].clean]), "certified": _hull([result[0].interval()]),
              "by_radius": _hull(map(counted.interval, map(Box, RADII)))}  # fmt: skip
     sites = smoothed.problem(graphs).sites[0]
@@ -165,7 +167,7 @@ def judge_one(
     means = smoothed.certify(attacked, samples=study.attacked_samples, seed=study.seed + 1, voting=voting)
     estimates = [each.estimate for each in (result[0], *means)]
     found["brute"] = min(estimates), max(estimates)
-    middles, shares = (OUTPUTS.edges[1:] + OUTPUTS.edges[:-1]) / 2, means.votes.counts / study.attacked_samples
+    middles, shares = (OUTPUTS.edges[1:] + OUTPUTS.edges[:-1]) / 2, means.proof.votes.counts / study.attacked_samples
     variance = float((shares @ middles**2 - (shares @ middles) ** 2).max())
     row = {"smiles": smiles, "log_p": float(log_p), "estimate": estimates[0], "attacks": len(attacked)}
     for name, ends in found.items():

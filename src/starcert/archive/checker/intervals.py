@@ -21,7 +21,7 @@ class IntervalProofs:
     """The proofs of the intervals in a file; ends are those of f from above, and of 1 − f."""
 
     def __init__(self, archive: IntervalArchive) -> None:
-        self.archive, self.result = archive, archive.result
+        self.archive, self.proof = archive, archive.result.proof
         self.weighed = 0  # how many times an attack was weighed
         self._checkers: dict[int, ValueChecker] = {}  # by object
 
@@ -37,25 +37,25 @@ class IntervalProofs:
         low, high = -1, ENDS + 1  # the largest end, or the least one, that the claim includes lies between these
         while high - low > 1:
             middle = (low + high) // 2
-            found = self.result.numbers((middle, middle), claim.what.above)[end]
+            found = self.proof.numbers((middle, middle), claim.what.above)[end]
             inside = found <= stated if end else found >= stated
             low, high = (middle, high) if inside == bool(end) else (low, middle)
         return low if end else ENDS - high
 
     def _holds(self, claim: Interval, end: int, at: int) -> bool:
         """Whether an end is proved."""
-        result, row, n = self.result, claim.row, self.result.outputs.steps
-        number, target = int(result.votes.objects[row]), int(result.votes.targets[row])
-        bottoms, tops = bounds_of_steps(result.outputs.edges, claim.what.above)
-        tops, share = tops if end else n - bottoms, Fraction(result.alpha) / result.together / 2
-        attacks, kept = result.attacks(number, claim.what), result.kept[number]
-        if attacks is None or kept is None or result.votes.ballots[number] is None:
-            counts, law, radii = result.votes.counts[row], result.noise.product, result.largest(number, claim.what)
+        proof, row, n = self.proof, claim.row, self.proof.outputs.steps
+        number, target = int(proof.votes.objects[row]), int(proof.votes.targets[row])
+        bottoms, tops = bounds_of_steps(proof.outputs.edges, claim.what.above)
+        tops, share = tops if end else n - bottoms, Fraction(proof.alpha) / proof.together / 2
+        attacks, kept = proof.attacks(number, claim.what), proof.kept[number]
+        if attacks is None or kept is None or proof.votes.ballots[number] is None:
+            counts, law, radii = proof.votes.counts[row], proof.noise.product, proof.largest(number, claim.what)
             return all(holds_by_radius(counts, tops, n, share, law, radius, at) for radius in radii)
         listed = sum(len(each.rows) for each in attacks if each.rows is not None)
-        asked = () if result.asked is None else result.asked[number].counts[: claim.what.size]
+        asked = () if proof.asked is None else proof.asked[number].counts[: claim.what.size]
         if number not in self._checkers:
-            votes = result.votes.ballots[number]
+            votes = proof.votes.ballots[number]
             assert votes is not None
             self._checkers[number] = ValueChecker(votes, kept.axes)
         found = self._checkers[number].holds(target, np.asarray(tops), n, attacks, at, share)

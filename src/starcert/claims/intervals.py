@@ -15,10 +15,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from typing_extensions import override
 
+from starcert.claims.outcomes import Labels, Outcomes
+from starcert.claims.proof import Proof
 from starcert.claims.question import LevelQuestion, Question
 from starcert.claims.slack import tradeoffs_of
 from starcert.classifiers.values import ValueRange
@@ -35,10 +38,11 @@ from starcert.objects.laws import real_number
 from starcert.objects.noise import Noise, RadiusLike
 from starcert.objects.threats import Box, Threat, read_threat
 from starcert.system.errors import InvalidParameterError
-from starcert.system.output import as_frame, holds_at_least, quantity
+from starcert.system.output import holds_at_least, quantity
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from starcert.claims.certificate import Certificate
+    from starcert.claims.certificates import Certificates
 
 MAX_LEVELS = 2**12  # within a radius of more levels, attacks are not counted: they are not listed either
 
@@ -109,18 +113,8 @@ class KeptSites(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ValueCertificates(Sequence["ValueCertificate"]):
-    """The outputs on noisy copies of each object, or target, and the intervals that they prove.
-
-    Example:
-        >>> import starcert as sc
-        >>> outputs = sc.ValueRange(0, 1)
-        >>> share = sc.classifiers.from_callable(lambda rows: rows.mean(axis=1), on="vectors", outputs=outputs)
-        >>> smoothed = sc.SmoothedRegressor(share, sc.Noise(all=0.1))
-        >>> found = smoothed.certify(sc.Bits.rows([[1, 1, 0, 1], [0, 0, 0, 0]]), samples=1000, seed=1)
-        >>> [round(one.interval("flips:1").high, 2) for one in found]
-        [0.93, 0.35]
-    """
+class IntervalProof(Proof):
+    """Outputs on noisy copies of each object, or target, as a proof: it answers intervals in place of verdicts."""
 
     outputs: ValueRange
     noise: Noise
@@ -131,36 +125,26 @@ class ValueCertificates(Sequence["ValueCertificate"]):
     together: int = 1  # how many intervals share alpha
     asked: tuple[Question, ...] | None = field(default=None, repr=False)  # of a threat that lists its attacks
     threat: Threat | None = None
-    anchored: tuple[str, ...] = field(
-        default=(), repr=False
-    )  # why regions of each object are anchored; "": they are not
-    nodes: tuple[int, ...] | None = field(
-        default=None, repr=False
-    )  # the index of the node of each row, where it is one
     _found: dict[tuple[int, Claim, Fraction], ValueInterval] = field(default_factory=dict, init=False, repr=False)
     _ready: dict[int, ValueEvidence] = field(default_factory=dict, init=False, repr=False)  # by object
 
-    def __len__(self) -> int:
-        return len(self.votes)
+    @property
+    @override
+    def method(self) -> str:
+        return f"intervals, {self.noise!r}, alpha={self.alpha}"
 
-    @overload
-    def __getitem__(self, index: int) -> ValueCertificate: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[ValueCertificate]: ...
-    def __getitem__(self, index: int | slice) -> ValueCertificate | list[ValueCertificate]:
-        found = [ValueCertificate(self, row) for row in np.atleast_1d(np.arange(len(self))[index]).tolist()]
-        return found if isinstance(index, slice) else found[0]
+    @override
+    def outcomes(self, of: Certificates, threat: Threat | None) -> Outcomes:
+        hint = "See intervals(threat)."
+        raise InvalidParameterError("threat", f"has no outcome where outputs are numbers: they have intervals. {hint}")
 
-    def intervals(
-        self, threat: Threat | str | RadiusLike | None = None, *, above: float | None = None, alpha: float | None = None
-    ) -> list[ValueInterval]:
-        """The interval of each object or target: see `ValueCertificate.interval`."""
-        return [each.interval(threat, above=above, alpha=alpha) for each in self]
-
-    def rows(self) -> list[dict[str, object]]:
-        """One row an object or target: the estimate, and the intervals without attack and under the asked threat."""
+    @override
+    def rows(self, of: Certificates, labels: Labels | None, **about: Any) -> list[dict[str, object]]:
+        """The estimate, and the intervals without attack and under the threat of `certify`."""
+        if labels is not None or about:
+            raise InvalidParameterError("labels", "be left out where outputs are numbers", labels)
         found = []
-        for one in self:
+        for one in of:
             row: dict[str, object] = {"graph": one.object, "target": one.target, "estimate": one.estimate}
             row |= {"clean_low": one.clean.low, "clean_high": one.clean.high}
             if self.threat is not None:
@@ -168,9 +152,10 @@ class ValueCertificates(Sequence["ValueCertificate"]):
             found.append(row)
         return found
 
-    def to_frame(self) -> pd.DataFrame:
-        """The rows as a pandas DataFrame."""
-        return as_frame(self.rows())
+    def estimate(self, row: int) -> float:
+        """The mean of the outputs of a row as it was seen, up to half a step."""
+        edges, counts = self.outputs.edges, self.votes.counts[row]
+        return float((edges[1:] + edges[:-1]) / 2 @ counts / counts.sum())
 
     def claim(self, threat: Threat | str | RadiusLike | None, above: float | None) -> Claim:
         """What is asked, checked; without a threat, about that of `certify`."""
@@ -191,13 +176,14 @@ class ValueCertificates(Sequence["ValueCertificate"]):
             raise InvalidParameterError("threat", "be the one that was asked about", str(asked), hint)
         return Claim(None, size, above)
 
-    def interval(self, row: int, claim: Claim, alpha: float | None) -> ValueInterval:
+    def interval(self, one: Certificate, claim: Claim, alpha: float | None) -> ValueInterval:
         """The interval of a row; what was computed before is remembered."""
+        row = one.row
         failure = self.alpha if alpha is None else check_alpha(alpha)
         key = row, claim, Fraction(failure) / self.together
         if key not in self._found:
             ends = self.ends(row, claim, key[-1])
-            self._found[key] = self._shown(row, claim, ends, failure)
+            self._found[key] = self._shown(one, claim, ends, failure)
         return self._found[key]
 
     def ends(self, row: int, claim: Claim, alpha: Fraction) -> tuple[int, int]:
@@ -253,8 +239,8 @@ class ValueCertificates(Sequence["ValueCertificate"]):
             self._ready[number] = ValueEvidence(votes, kept.axes)
         return self._ready[number]
 
-    def _shown(self, row: int, claim: Claim, ends: tuple[int, int], alpha: float) -> ValueInterval:
-        number, (low, high) = int(self.votes.objects[row]), self.numbers(ends, claim.above)
+    def _shown(self, one: Certificate, claim: Claim, ends: tuple[int, int], alpha: float) -> ValueInterval:
+        number, (low, high) = one.object, self.numbers(ends, claim.above)
         what = "the mean output" if claim.above is None else f"the probability of an output above {claim.above:g}"
         what += " on noisy copies"
         if claim.threat is not None or claim.size:
@@ -265,8 +251,8 @@ class ValueCertificates(Sequence["ValueCertificate"]):
         if kept is not None and listed is not None:
             weighed = sum(count_attacks_in(kept.axes, each) for each in listed[1:])
             how = f"by weighing {quantity(weighed, 'attack')}" if len(listed) > 1 else "by a bet on its votes"
-        anchor = self.anchored[number] if self.anchored else ""
-        return ValueInterval(low, high, alpha, what, how + f"; anchored: {anchor}" * bool(anchor), ends)
+        anchor = f"; anchored: {one.anchored}" * bool(one.anchored)
+        return ValueInterval(low, high, alpha, what, how + anchor, ends)
 
     def numbers(self, ends: tuple[int, int], above: float | None) -> tuple[float, float]:
         """The ends of an interval as outputs, or as probabilities, rounded outward."""
@@ -274,59 +260,6 @@ class ValueCertificates(Sequence["ValueCertificate"]):
         if above is not None:
             return float(low), float(high)
         return self.outputs.value(low, up=False), self.outputs.value(high, up=True)
-
-
-class ValueCertificate(NamedTuple):
-    """The outputs on noisy copies of one object, or target, and the intervals that they prove.
-
-    Example:
-        >>> import starcert as sc
-        >>> outputs = sc.ValueRange(0, 1)
-        >>> share = sc.classifiers.from_callable(lambda rows: rows.mean(axis=1), on="vectors", outputs=outputs)
-        >>> smoothed = sc.SmoothedRegressor(share, sc.Noise(all=0.1))
-        >>> (one,) = smoothed.certify(sc.Bits.rows([[1, 1, 0, 1]]), samples=1000, seed=1)
-        >>> round(one.estimate, 2), round(one.clean.low, 2), round(one.interval("flips:1").low, 2)
-        (0.7, 0.68, 0.44)
-    """
-
-    certificates: ValueCertificates
-    row: int
-
-    @property
-    def object(self) -> int:
-        """The number of its graph."""
-        return int(self.certificates.votes.objects[self.row])
-
-    @property
-    def target(self) -> int:
-        """The number of the target in its graph."""
-        return int(self.certificates.votes.targets[self.row])
-
-    @property
-    def estimate(self) -> float:
-        """The mean of the outputs on noisy copies as it was seen, up to half a step; nothing is proved about it."""
-        edges, counts = self.certificates.outputs.edges, self.certificates.votes.counts[self.row]
-        return float((edges[1:] + edges[:-1]) / 2 @ counts / counts.sum())
-
-    @property
-    def clean(self) -> ValueInterval:
-        """The interval of the mean output on noisy copies of the object itself."""
-        return self.certificates.interval(self.row, Claim(), None)
-
-    def interval(
-        self, threat: Threat | str | RadiusLike | None = None, *, above: float | None = None, alpha: float | None = None
-    ) -> ValueInterval:
-        """Numbers between which the mean output lies at every object that an attacker makes of this one.
-
-        Each call is a claim by itself, with an alpha of its own: threats that are chosen by their intervals need more.
-
-        Args:
-            threat: a radius, a threat by radius, or the threat of `certify` or a smaller one of its sort; by default
-                the threat of `certify`.
-            above: then the interval is one of the probability that an output is above this number.
-            alpha: the probability that it fails; by default that of `certify`.
-        """
-        return self.certificates.interval(self.row, self.certificates.claim(threat, above), alpha)
 
 
 def count_attacks(axes: Sequence[AttackAxis], level: Sequence[int]) -> int:
