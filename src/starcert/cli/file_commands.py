@@ -95,7 +95,7 @@ def _verification_object(found: Verification) -> dict[str, object]:
     if isinstance(archive, ExactArchive):
         about = {"threat": str(archive.result.threat), "alpha": 0, "recounted": found.recounted}
     else:
-        premises = archive.result if isinstance(archive, IntervalArchive) else archive
+        premises = archive.result.proof if isinstance(archive, IntervalArchive) else archive
         if isinstance(archive, IntervalArchive):
             about["intervals"] = [archive.title(each) for each in archive.claims]
         about |= {"noise": premises.noise.to_dict(), "alpha": premises.alpha, "together": premises.together}
@@ -119,7 +119,7 @@ def _verification_view(found: Verification) -> list[RenderableType]:
     archive, noise = found.archive, list[str]()
     if not isinstance(archive, ExactArchive):
         of_numbers = isinstance(archive, IntervalArchive)
-        premises, one = archive.result if of_numbers else archive, "interval" if of_numbers else archive.word
+        premises, one = archive.result.proof if of_numbers else archive, "interval" if of_numbers else archive.word
         whose = f"each {one}" if premises.together == 1 else f"all {premises.together:,} {one}s together"
         noise.append(f"Noise {json.dumps(premises.noise.to_dict())}, alpha {at_most(premises.alpha)} for {whose}.")
         if not of_numbers:

@@ -18,9 +18,10 @@ def interval_report(archive: IntervalArchive, title: str) -> Report:
     low, high, steps = result.proof.outputs.low, result.proof.outputs.high, result.proof.outputs.steps
     share = f"each {word}" if result.together == 1 else f"all {result.together:,} {word}s together"
     whose = "Each interval by itself contains" if result.together == 1 else "Those of a column together contain"
+    alpha = result.proof.alpha
     statement = (
         f"The model gives a number from {low} to {high}, known here by its step of {steps}. {whose}, with probability "
-        f"at least {holds_at_least(result.proof.alpha)} over the sampling, the mean output on noisy copies of the {word} and "
+        f"at least {holds_at_least(alpha)} over the sampling, the mean output on noisy copies of the {word} and "
         f"of every {word} that the attacker can make of it. This is about the smoothed model, not about the truth."
     )
     drawn, rows, values = [], [], []
@@ -46,7 +47,7 @@ def interval_report(archive: IntervalArchive, title: str) -> Report:
         statement=[statement],
         numbers=[
             KeyFigure(f"{len(archive):,}", f"{word}s", "rows"),
-            KeyFigure(at_most(result.proof.alpha), f"alpha, for {share}", "alpha"),
+            KeyFigure(at_most(alpha), f"alpha, for {share}", "alpha"),
         ],
         notices=list(anchored_notice(archive.anchored, word)),
         sections=[
@@ -73,7 +74,7 @@ def interval_report(archive: IntervalArchive, title: str) -> Report:
             {"Settings": [(name, str(value)) for name, value in archive.settings.items()]},
             {"Versions": list(archive.provenance.items())},
         ],
-        values={"alpha": result.proof.alpha, "together": result.together, "claims": claims},
+        values={"alpha": alpha, "together": result.together, "claims": claims},
         needs_script="",
     )  # fmt: skip
 
