@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -45,7 +46,7 @@ def test_the_example_is_trained_and_certified(tmp_path, here, monkeypatch):
     assert said["majority_share"] < said["validation_accuracy"] <= 1
     status, out, err = here("certify", "run.toml", "--samples", 300)
     assert (status, err) == (0, "")
-    assert "accuracy, smoothed                        │ 100.0%" in out
+    assert re.search(r"│ answered right +│ 100\.0%", out)
 
 
 def test_a_run_that_says_how_to_train_and_has_no_weights_is_said_to_be_untrained(untrained, here):
@@ -221,7 +222,7 @@ def test_nodes(tmp_path, here, monkeypatch):
     assert "Trained NodeGCN on 10 nodes, 10 for validation: 40 epochs" in out
     status, out, _ = here("certify", "run.toml")
     assert status == 0
-    assert "10 nodes, 2 classes" in out
+    assert re.search(r"│ nodes +│ 10 ", out)
 
 
 @pytest.mark.parametrize(
