@@ -129,7 +129,7 @@ def test_an_index_beyond_the_rows_is_refused():
 
 
 def test_wrong_arguments_are_named():
-    with pytest.raises(InvalidParameterError, match="Call clopper_pearson"):
+    with pytest.raises(InvalidParameterError, match="clopper_pearson"):
         sc.certify(sc.Votes([[3, 1]]), HEADLINE)
     with pytest.raises(InvalidParameterError, match="'noise' must be a Noise"):
         sc.certify(sc.Bounds.certain(0.9), 0.1)
@@ -273,3 +273,24 @@ def test_a_certificate_speaks_of_what_is_attacked(objects, word):
     weighed = smoothed.certify(objects, samples=300, seed=1, evidence=sc.Evidence(own_samples=0), threat="flips:1")
     assert f"every {word} that" in str(weighed.within({"all": 1})[0])
     assert f"this {word} itself" in str(result.within({"all": 0})[0])
+
+
+def test_what_a_method_does_not_show_is_refused_in_words():
+    """Every method has the one class of certificates; radii come from votes, and intervals from numbers."""
+    plain = sc.ExactClassifier(sc.classifiers.from_callable(lambda graph: 0, n_classes=2))
+    tried = plain.certify([sc.Graph(3, [(0, 1)])], threat="flips:1", progress=False)
+    share = sc.classifiers.from_callable(lambda rows: rows.mean(axis=1), on="vectors", outputs=sc.ValueRange(0, 1))
+    numbers = sc.SmoothedRegressor(share, sc.Noise(all=0.1)).certify(
+        sc.Bits.rows([[1, 0, 1]]), samples=100, seed=1, voting=sc.Voting(progress=False)
+    )
+    assert type(tried) is type(numbers) is sc.Certificates
+    for refused in (lambda: tried[0].frontier, lambda: tried.certified(1), lambda: numbers.bounds):
+        with pytest.raises(InvalidParameterError, match="come from votes"):
+            refused()
+    with pytest.raises(InvalidParameterError, match="outputs that are numbers"):
+        tried.intervals("flips:1")
+    with pytest.raises(InvalidParameterError, match="intervals"):
+        numbers.outcomes("flips:1")
+    assert str(tried[0]) == "Class 0, certified under flips:1: by trying all 3 attacks."
+    assert str(numbers[0]) == str(numbers[0].clean)
+    assert "without attack" in numbers._repr_html_()

@@ -321,7 +321,7 @@ def test_another_classifier_of_the_same_description_does_not_continue(tmp_path):
 
 
 def test_what_cannot_be_tried_is_refused():
-    with pytest.raises(InvalidParameterError, match="which type an added edge has"):
+    with pytest.raises(InvalidParameterError, match="the type of an added edge"):
         sc.ExactClassifier(on_values(), sc.Noise(all=0.1)).certify([TYPED], threat="flips:1")
     with pytest.raises(InvalidParameterError, match="hold at least one graph"):
         sc.ExactClassifier(on_values()).certify([], threat="flips:1")

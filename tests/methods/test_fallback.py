@@ -172,7 +172,7 @@ def test_what_is_refused():
         smoothed([0]).certify([CLIQUE, RING], **ASKED)
     with pytest.raises(sc.InvalidParameterError, match="must be a class number from 0 to 1"):
         smoothed([0, 2]).certify([CLIQUE, RING], **ASKED)
-    with pytest.raises(sc.InvalidParameterError, match="'selection' must be given"):
+    with pytest.raises(sc.InvalidParameterError, match="'selection' is missing"):
         Votes([[1, 2]], blind=BlindAnswers(0.7, np.array([0])))
 
 

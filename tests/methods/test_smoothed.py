@@ -183,7 +183,7 @@ def test_an_option_that_is_none_is_refused_by_name():
     [
         ({"base": worlds.parity}, "'base' must be a classifier"),
         ({"noise": 0.1}, "'noise' must be a Noise"),
-        ({"regions": None}, "'regions' must say where"),
+        ({"regions": None}, "'regions' is missing: it says where"),
         ({"regions": {"core": 1}}, "'regions' must be a Partition"),
     ],
 )
