@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from archive_worlds import (
     EVIDENCE,
+    FILES,
     by_numbers,
     evidence_world,
     found,
@@ -27,7 +28,7 @@ from memory_worlds import command_with_memory
 
 import starcert as sc
 from starcert import archive as archives
-from starcert.archive import evidence_file, untrusted
+from starcert.archive import evidence_file, side_arrays, untrusted
 from starcert.archive.evidence_file import ARRAYS, HEAD, OWN_VOTES, pack, unpack
 from starcert.math.ballots import Ballots
 from starcert.methods.own_votes import OwnTally, RecordedVotes
@@ -69,7 +70,7 @@ def zipped(arrays: Arrays, **changes: np.ndarray) -> bytes:
 def test_verdicts_are_made_again_from_what_was_written(tmp_path, name):
     archive = evidence_world(name)
     path = written(tmp_path, archive)
-    assert {each.name for each in tmp_path.iterdir()} == {"certificates.json", "certificates.evidence.npz"}
+    assert {each.name for each in tmp_path.iterdir()} == FILES
     again = archives.read(path)
     assert again == archive
     assert (again.alpha, again.counts_alpha) == (0.01, 0.0025)
@@ -142,7 +143,7 @@ def test_equal_evidence_makes_equal_bytes(tmp_path):
 def test_stopped_votes_without_evidence(tmp_path):
     archive = small(many_edges, sc.Noise(all=0.1), plan="decided", evidence=False, samples=5_000, max_radius=1)
     path = written(tmp_path, archive)
-    assert [each.name for each in tmp_path.iterdir()] == ["certificates.json"]
+    assert {each.name for each in tmp_path.iterdir()} == {"certificates.json", "certificates.chunks.npz"}
     assert json.loads(path.read_text())["bounds"] == "anytime"
     again = archives.read(path)
     assert again == archive
@@ -401,7 +402,7 @@ def test_bombs_are_not_unpacked(tmp_path, monkeypatch):
     bomb = zipped(arrays, bits=np.zeros(2**24, dtype=np.uint8))
     assert len(bomb) < 2**17
     replaced(path, bomb)
-    monkeypatch.setattr(untrusted, "MAX_UNPACKED", 2**20)
+    monkeypatch.setattr(side_arrays, "MAX_UNPACKED", 2**20)
     with pytest.raises(ArchiveError, match="more than 1,048,576 are not unpacked"):
         archives.read(path)
     # It may say to be small: no more than it says is unpacked.
@@ -577,7 +578,7 @@ def test_a_confirmed_archive_keeps_its_verdicts(tmp_path):
 def test_names_of_files_are_kept(tmp_path):
     path = tmp_path / ".run:1 é.x.json"
     archives.write(path, evidence_world("edges"))
-    assert {each.name for each in tmp_path.iterdir()} == {path.name, ".run:1 é.x.evidence.npz"}
+    assert {each.name for each in tmp_path.iterdir()} == {path.name, ".run:1 é.x.evidence.npz", ".run:1 é.x.chunks.npz"}
     assert archives.read(path) == evidence_world("edges")
 
 

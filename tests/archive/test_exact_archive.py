@@ -8,7 +8,7 @@ import pytest
 from target_worlds import Busy, named_star
 
 import starcert as sc
-from starcert.archive import ExactArchive, read, recount, verify, write
+from starcert.archive import ExactArchive, read, rerun, verify, write
 from starcert.archive.threat_texts import StatedThreat
 
 GRAPHS = [sc.Graph(4, pairs) for pairs in ([], [(0, 1), (1, 2), (2, 3)], list(combinations(range(4), 2)))]
@@ -53,7 +53,7 @@ def test_what_is_written_is_read_and_holds_with_the_model(tmp_path, what, threat
     assert archive.result.counts(archive.labels) == result.counts([0] * len(result))
     assert verify(file).verdict == "consistent"
     base, graphs = BASES[what]
-    found = recount(file, classifier=base, objects=graphs, sample=20)
+    found = rerun(file, base, graphs, 20)
     assert found.verdict == "recounted", found.mismatches
     assert found.recounted >= len(graphs)
     write(tmp_path / "again.json", archive)
@@ -128,13 +128,13 @@ def test_a_model_that_answers_otherwise_refutes(tmp_path):
     file = tmp_path / "certificates.json"
     kept(file)
     other = sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 3), n_classes=2)
-    found = recount(file, classifier=other, objects=GRAPHS)
+    found = rerun(file, other, GRAPHS)
     assert found.verdict == "refuted"
     assert all(each.field.startswith("answer under attack") for each in found.mismatches)
     assert "cannot be true" in str(found)
     with pytest.raises(sc.InvalidParameterError, match="'objects' must be the 3 of the file"):
-        recount(file, classifier=other, objects=GRAPHS[:1])
-    found = recount(file, classifier=other, objects=[*GRAPHS[:2], sc.Graph(5, [])])
+        rerun(file, other, GRAPHS[:1])
+    found = rerun(file, other, [*GRAPHS[:2], sc.Graph(5, [])])
     assert "attacks" in {each.field for each in found.mismatches}
 
 
@@ -147,8 +147,8 @@ def test_a_threat_of_ones_own_is_known_by_its_text(tmp_path):
     assert isinstance(read(file).result.threat, StatedThreat)
     base, graphs = BASES["bits"]
     with pytest.raises(sc.InvalidParameterError, match="has but its text"):
-        recount(file, classifier=base, objects=graphs)
-    assert recount(file, classifier=base, objects=graphs, threat=Mine(1)).verdict == "recounted"
+        rerun(file, base, graphs)
+    assert rerun(file, base, graphs, threat=Mine(1)).verdict == "recounted"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from archive_worlds import LISTED, evidence_world, found, listed_world, low, tampered, written
+from archive_worlds import FILES, LISTED, evidence_world, found, listed_world, low, tampered, written
 
 import starcert as sc
 from starcert import archive as archives
@@ -30,7 +30,8 @@ from starcert.objects import threats
 from starcert.system.errors import ArchiveError, InvalidParameterError, StarcertWarning
 
 TESTS = Path(__file__).parents[1]
-KEPT = [path for folder in ("archive/kept", "golden/archives") for path in sorted((TESTS / folder).glob("*.npz"))]
+FOLDERS = TESTS / "archive" / "kept", TESTS / "golden" / "archives"
+KEPT = [path for folder in FOLDERS for path in sorted(folder.glob("*.evidence.npz"))]
 
 
 def side_of(path):
@@ -81,7 +82,7 @@ def without(path, number, size, row):
 def test_verdicts_are_made_again_from_the_list(tmp_path, name):
     archive = listed_world(name)
     path = written(tmp_path, archive)
-    assert {each.name for each in tmp_path.iterdir()} == {"certificates.json", "certificates.evidence.npz"}
+    assert {each.name for each in tmp_path.iterdir()} == FILES
     again = archives.read(path)
     assert again == archive
     assert again.threat == archive.threat == json.loads(path.read_text())["threat"]["text"]
@@ -121,7 +122,7 @@ def test_the_worlds_are_not_empty():
 def test_without_evidence_levels_and_numbers_are_stated(tmp_path, name):
     archive = LISTED[name](evidence=False)
     path = written(tmp_path, archive)
-    assert [each.name for each in tmp_path.iterdir()] == ["certificates.json"]
+    assert {each.name for each in tmp_path.iterdir()} == {"certificates.json", "certificates.chunks.npz"}
     again = archives.read(path)
     assert again == archive
     assert [each.counts for each in again.asked] == [each.counts for each in archive.asked]

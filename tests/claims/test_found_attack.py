@@ -108,7 +108,7 @@ def test_what_is_shown_changes_no_verdict_and_no_file(tmp_path):
     )
     assert (tmp_path / "some.json").read_bytes() == (tmp_path / "first.json").read_bytes()
     base = sc.ExactClassifier(BASE, regions=REGIONS)
-    again = sc.archive.recount(tmp_path / "some.json", classifier=base, objects=graphs)
+    again = sc.archive.rerun(tmp_path / "some.json", base, graphs)
     assert again.verdict == "recounted"
     assert [one.attack().sites for one in again.archive.result] == [one.sites for one in found.proof.attacks]
 

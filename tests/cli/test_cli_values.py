@@ -53,7 +53,8 @@ def test_intervals_are_certified_written_and_proved(folder, here):
     assert "100.0%" in said
     out = folder / "certified"
     assert sorted(each.name for each in out.iterdir()) == [
-        "certificates.evidence.npz", "certificates.json", "report.html", "results.csv", "run.toml", "votes.db"
+        "certificates.chunks.npz", "certificates.evidence.npz", "certificates.json", "report.html", "results.csv",
+        "run.toml", "votes.db",
     ]  # fmt: skip
     rows = list(csv.DictReader((out / "results.csv").read_text().splitlines()))
     assert [row["true"] for row in rows] == ["0.25", "0.75", ""]

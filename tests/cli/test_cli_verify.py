@@ -117,3 +117,24 @@ def test_several_files_and_folders_are_verified_at_once(starcert, path):
     done = starcert("verify", str(path.parent / "sub"))
     assert (done.returncode, done.stdout) == (2, "")
     assert "holds no archive" in done.stderr
+
+
+def test_votes_of_a_run_are_drawn_again_with_its_model(starcert, tmp_path, monkeypatch):
+    assert starcert("init", str(tmp_path / "example")).returncode == 0
+    monkeypatch.chdir(folder := tmp_path / "example")
+    done = starcert("certify", "run.toml", "--limit", "3", "--samples", "3000", "--out", "results")
+    assert done.returncode == 0, done.stderr
+    done = starcert("verify", "results", "--rerun", "4", "--seed", "7")
+    assert (done.returncode, done.stderr) == (0, "")
+    told = " ".join(done.stdout.split())
+    assert "4 of 12 chunks, chosen by the seed 7, drawn again. 4 chunks find 1% of all chunks forged with 4%" in told
+    name = json.loads((folder / "results" / "certificates.json").read_text())["graphs"][0]["name"]
+    done = starcert("verify", "results", "--rerun", "100", "--name", name, "--json")
+    assert json.loads(done.stdout)["rerun"] | {"seed": 0} == {
+        "chunks": 4, "of": 4, "tied": 0, "seed": 0, "objects": 3, "name": name, "power": "These are all."
+    }  # fmt: skip
+    done = starcert("verify", "results", "--seed", "7")
+    assert (done.returncode, "'--rerun' must be given" in " ".join(done.stderr.split())) == (2, True)
+    (folder / "results" / "run.toml").unlink()
+    done = starcert("verify", "results", "--rerun", "4")
+    assert (done.returncode, "no run file is there" in " ".join(done.stderr.split())) == (2, True)

@@ -213,9 +213,10 @@ def try_archive(kind: str, rng: Random, folder: Path) -> bool:
             _replace_value(rng, whole)
         if rng.random() < 0.1:
             _make_extreme(rng, whole)
-        for entry in (whole, whole.get("collective")):
-            if isinstance(entry, dict) and isinstance(entry.get("evidence"), dict):
-                _forge_side(rng, entry["evidence"], old.parent, folder)
+        for place, side in (("", "evidence"), ("collective", "evidence"), ("drawn", "counts")):
+            entry = whole.get(place) if place else whole
+            if isinstance(entry, dict) and isinstance(entry.get(side), dict):
+                _forge_side(rng, entry[side], old.parent, folder)
         text = json.dumps(whole)
         if rng.random() < 0.05:
             text = text.replace('"settings":', '"settings": ' + "[" * rng.choice((99, 101, 10**5)) + ",", 1)

@@ -108,6 +108,9 @@ def claims_in(path: Path) -> dict[str, object]:
     written = json.loads(path.read_text(encoding="utf-8"))
     texts = ("format", "version", "says", "audit", "settings", "provenance", "evidence")
     head = {name: value for name, value in written.items() if name not in (*texts, "graphs")}
+    if "drawn" in head:
+        with np.load(path.with_name(head["drawn"].pop("counts")["file"])) as file:
+            head["chunks"] = {name: file[name].tolist() for name in file.files}
     return head | {"graphs": [each | {"anchored": bool(each["anchored"])} for each in written["graphs"]]}
 
 

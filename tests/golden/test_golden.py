@@ -8,7 +8,7 @@ pytest.importorskip("rdkit")
 
 import starcert as sc
 from golden import files, methods, parts, pinning, views
-from starcert.archive import recount
+from starcert.archive import rerun
 
 
 def pinned(part):
@@ -37,7 +37,7 @@ def test_attacks_in_archives_of_earlier_versions_still_break_the_model(name):
     (path,) = (each for each in views.KEPT if each.stem == f"exact_{name}")
     make, threat, _ = methods.EXACT[name]
     base, objects = make()
-    found = recount(path, classifier=base, objects=objects)
+    found = rerun(path, base, objects)
     assert (found.verdict, found.mismatches, str(found.archive.result.threat)) == ("recounted", (), threat)
 
 

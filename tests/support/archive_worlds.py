@@ -73,6 +73,8 @@ def random_votes(n_graphs: int, n_classes: int, seed: int) -> sc.Votes:
     return sc.Votes(rng.multinomial(1_000, shares), selection=rng.multinomial(100, shares))
 
 
+FILES = {"certificates.json", "certificates.chunks.npz", "certificates.evidence.npz"}  # of an archive with evidence
+
 COUNTS = [
     two_classes,
     three_classes,

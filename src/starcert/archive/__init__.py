@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from starcert.archive.blind_row import BLIND, BlindRow
+    from starcert.archive.drawn_again import rerun
     from starcert.archive.exact_archive import ExactArchive
     from starcert.archive.intervals import IntervalArchive
-    from starcert.archive.listing import recount
     from starcert.archive.reading import read
     from starcert.archive.record import Archive
     from starcert.archive.verification import Mismatch, Verification, verify
@@ -30,12 +30,12 @@ _PLACES = {
     "Mismatch": "verification",
     "Verification": "verification",
     "read": "reading",
-    "recount": "listing",
+    "rerun": "drawn_again",
     "verify": "verification",
     "write": "writing",
 }
 __all__ = ["BLIND", "Archive", "BlindRow", "ExactArchive", "IntervalArchive", "Mismatch", "Verification",
-           "read", "recount", "verify", "write"]  # fmt: skip
+           "read", "rerun", "verify", "write"]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -9,8 +9,6 @@ It may be broken or hostile: no more of it is unpacked than the votes that the c
 
 from __future__ import annotations
 
-import io
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, zip_longest
@@ -18,10 +16,10 @@ from typing import TYPE_CHECKING, BinaryIO, overload
 
 import numpy as np
 import numpy.typing as npt
-from numpy.lib import format as npy
 
 from starcert.archive.listed_attacks import LISTED, attack_parts, take_attacks
-from starcert.archive.untrusted import MAX_UNPACKED, MalformedError, PackedArrays
+from starcert.archive.side_arrays import PackedArrays, pack_arrays
+from starcert.archive.untrusted import MalformedError
 from starcert.math.attacked_sites import MAX_EVIDENCE_SITES, NO_AXIS, AttackAxis, describe_attack, sites_by_pool
 from starcert.math.ballots import Ballots, OwnTally
 from starcert.math.flips import as_positions
@@ -50,6 +48,7 @@ ARRAYS = {
     "own_counts": "|u1",  # for each chunk the votes for each class
     "own_numbers": "<u4",  # for each vote against the class, how many sites of each axis flipped
 }
+SIDE = ".evidence.npz"  # how the name of its file ends
 VALUED = {
     "values": "|u1",  # the clean value of every site
     "shown": "|u1",  # forms 0, 1 and 3: the value that each flip shows
@@ -205,21 +204,7 @@ def pack(evidence: Sequence[GraphEvidence | None], objects: Sequence[int] | None
                 if of_object not in written or name not in SITES:
                     parts[name].append(part)
             written.add(of_object)
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as file:
-        for name, dtype in arrays.items():
-            content = io.BytesIO()
-            flat = [np.asarray(part).astype(dtype).reshape(-1) for part in parts[name]]
-            npy.write_array(content, np.concatenate([np.empty(0, dtype=dtype), *flat]), allow_pickle=False)
-            # The same bytes whenever and wherever they are written.
-            member = zipfile.ZipInfo(f"{name}.npy")
-            member.create_system, member.external_attr = 3, 0o644 << 16
-            file.writestr(member, content.getbuffer(), zipfile.ZIP_DEFLATED, 6)
-        size = sum(each.file_size for each in file.infolist())
-    if size > MAX_UNPACKED:
-        hint = "Write fewer graphs into one archive."
-        raise InvalidParameterError("evidence", f"take at most {MAX_UNPACKED:,} bytes in all", size, hint)
-    return packed.getvalue()
+    return pack_arrays(arrays, parts)
 
 
 def _parts(graph: GraphEvidence) -> list[tuple[str, npt.ArrayLike]]:

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from starcert.archive.evidence_file import GraphEvidence, unpack
+from starcert.archive.drawn import drawn_keys, read_drawn, write_drawn
+from starcert.archive.evidence_file import SIDE, GraphEvidence, pack, unpack
 from starcert.archive.joint_votes import joint_evidence, joint_votes
 from starcert.archive.kept import Kept, about_rows, json_lines
 from starcert.archive.listed_attacks import question_to_json
@@ -30,6 +31,7 @@ from starcert.archive.premises import (
     questions_from_json,
 )
 from starcert.archive.reading import INTERVALS
+from starcert.archive.side_arrays import write_side
 from starcert.archive.threat_texts import threat_from_json, threat_to_json
 from starcert.archive.untrusted import VERSION, Field, MalformedError
 from starcert.claims.certificates import Certificates
@@ -125,11 +127,6 @@ def _indices(result: Certificates[IntervalProof]) -> tuple[int, ...] | None:
     return None if result.nodes is None else tuple(result.nodes.index.tolist())
 
 
-def interval_evidence(result: Certificates[IntervalProof]) -> list[GraphEvidence | None]:
-    """What the side file keeps about each object."""
-    return [_evidence(result, number) for number in range(len(result.proof.kept))]
-
-
 def _evidence(result: Certificates[IntervalProof], number: int) -> GraphEvidence | None:
     kept, votes = result.proof.kept[number], result.proof.votes.ballots[number] if result.proof.votes.ballots else None
     attacks = None if result.proof.asked is None else result.proof.asked[number].attacks
@@ -140,9 +137,11 @@ def _evidence(result: Certificates[IntervalProof], number: int) -> GraphEvidence
     )
 
 
-def interval_lines(archive: IntervalArchive, evidence: Mapping[str, object]) -> Iterator[str]:
-    """The archive as the text of a file; `evidence` is the entry about its side file."""
+def interval_lines(archive: IntervalArchive, path: Path) -> Iterator[str]:
+    """The archive as the text of a file; its side files are written first."""
     result = archive.result
+    found = [_evidence(result, number) for number in range(len(result.proof.kept))]
+    votes = replace(result.proof.votes, selection=None)  # no interval rests on them
     outputs = asdict(result.proof.outputs)
     head = {
         "format": INTERVALS,
@@ -154,7 +153,8 @@ def interval_lines(archive: IntervalArchive, evidence: Mapping[str, object]) -> 
         "alpha_exact": exact(result.proof.alpha),
         "together": result.together if result.together > 1 else None,
         "outputs": outputs | {"exact": {name: exact(outputs[name]) for name in ("low", "high")}},
-        **evidence,
+        "evidence": write_side(path, SIDE, pack(found) if any(found) else None),
+        **write_drawn(path, votes),
         **({} if result.proof.asked is None else {"threat": threat_to_json(result.proof.asked[0].threat)}),
         "claims": [_claim_to_json(each) for each in archive.claims],
         "audit": None if (audit := result.proof.votes.audit) is None else asdict(audit) | {"says": str(audit)},
@@ -162,7 +162,8 @@ def interval_lines(archive: IntervalArchive, evidence: Mapping[str, object]) -> 
         "provenance": archive.provenance,
     }
     listed = {} if result.proof.asked is None else {"listed": map(question_to_json, result.proof.asked)}
-    return json_lines(head, {**listed, "graphs": (_row_to_json(archive, row) for row in range(len(archive)))})
+    rows = (_row_to_json(archive, row) for row in range(len(archive)))
+    return json_lines(head, {**drawn_keys(votes), **listed, "graphs": rows})
 
 
 def _claim_to_json(claim: Claim) -> dict[str, object]:
@@ -191,7 +192,7 @@ def intervals_from_json(whole: Field, path: Path) -> IntervalArchive:
     top = whole.members(
         *("format", "version", "says", "noise", "axes", "alpha", "alpha_exact", "together", "outputs", "evidence"),
         *("claims", "audit", "settings", "provenance", "graphs"),
-        optional=("threat", "listed"),
+        optional=("threat", "listed", "drawn", "keys"),
     )
     top["says"].text()
     noise, threat = noise_from_json(top["noise"]), threat_from_json(top["threat"]) if "threat" in top else None
@@ -235,10 +236,11 @@ def intervals_from_json(whole: Field, path: Path) -> IntervalArchive:
     fits = top["together"].value is None or together >= max(2, len(rows))
     top["together"].check(fits, f"be null, or 2 or more, and no fewer than the {len(rows)} rows of the file")
     audit = None if top["audit"].value is None else audit_from_json(top["audit"])
+    votes = Votes(counts, objects=objects, targets=targets, audit=audit, ballots=tuple(ballots))
     proof = IntervalProof(
         outputs,
         noise,
-        Votes(counts, objects=objects, targets=targets, audit=audit, ballots=tuple(ballots)),
+        replace(votes, chunks=read_drawn(top, path, votes)),
         tuple(kept),
         tuple(capacities[first] for first in firsts),
         alpha,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from starcert.archive.untrusted import PackedArrays
+from starcert.archive.side_arrays import PackedArrays
 from starcert.math.attacked_sites import AttackAxis
 from starcert.math.copies import Level
 from starcert.math.listed import AttackList

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, groupby, starmap
-from os import PathLike, fspath
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from starcert.archive.exact_archive import ExactArchive
 from starcert.archive.joint_votes import numbered_attacks
 from starcert.archive.record import Archive
 from starcert.archive.threat_texts import StatedThreat
-from starcert.archive.verification import Mismatch, Verification, verify
+from starcert.archive.verification import Mismatch
 from starcert.claims.collective import JointQuestion
 from starcert.claims.question import OrderedAttacks, Question
 from starcert.classifiers.base import Classifier
@@ -25,7 +24,7 @@ from starcert.methods.trying import NEVER, Tried, attacks_at_once
 from starcert.objects import Sites
 from starcert.objects.binding import Problem
 from starcert.objects.threats import Threat, read_threat
-from starcert.system.errors import ArchiveError, InvalidParameterError, whole_number
+from starcert.system.errors import InvalidParameterError
 from starcert.system.output import progress_bar
 from starcert.voting.plans import Job
 
@@ -55,31 +54,16 @@ def _same(one: Question, other: Question) -> bool:
     return one.counts == other.counts and all(starmap(np.array_equal, pairs))
 
 
-def recount(
-    path: str | PathLike[str],
-    *,
+def tried_again(
+    archive: ExactArchive,
     classifier: Classifier | ExactClassifier,
     objects: Sequence[GraphLike] | Problem,
-    threat: Threat | str | None = None,
-    sample: int = 1000,
-    seed: int = 0,
-    progress: bool | None = False,
-) -> Verification:
-    """Checks a file of tried attacks, and tries all attacks that break again, and a sample of the others.
-
-    Args:
-        path: the file.
-        classifier: the classifier, or the `ExactClassifier` with its noise and regions.
-        objects: the clean objects, in the order of the file.
-        threat: the threat, where it cannot be read from the file.
-        sample: how many attacks that break nothing are tried again, beside all that break.
-        seed: of the choice of these.
-        progress: whether to draw a progress bar; None: on a terminal only.
-    """
-    found = verify(path)
-    archive = found.archive
-    if not isinstance(archive, ExactArchive):
-        raise ArchiveError(fspath(path), "holds no results of trying every attack: nothing can be tried again.")
+    threat: Threat | str | None,
+    sample: int,
+    seed: int,
+    progress: bool | None,
+) -> tuple[list[Mismatch], int]:
+    """What is otherwise where all attacks that break are tried again, and a sample of the others, and how many were."""
     exact = classifier if isinstance(classifier, ExactClassifier) else ExactClassifier(classifier)
     asked = archive.result.proof.threat if threat is None else read_threat(threat)
     if isinstance(asked, StatedThreat):
@@ -88,13 +72,13 @@ def recount(
     job = Job.of(exact.base, exact.problem(objects), 0)
     if len(job.sites) != len(archive.result.proof.ends):
         raise InvalidParameterError("objects", f"be the {len(archive.result.proof.ends)} of the file", len(job.sites))
-    chosen = _chosen(archive, whole_number("sample", sample, 0), np.random.default_rng(seed))
+    chosen = _chosen(archive, sample, np.random.default_rng(seed))
     with progress_bar("recounting", sum(map(len, chosen)), shown=progress) as advance:
         for number, numbers in enumerate(chosen):
             more += _recounted(archive, job, number, OrderedAttacks(asked, job.sites[number], job.noise), numbers)
             recounted += len(numbers)
             advance(len(numbers))
-    return Verification(found.path, archive, (*found.mismatches, *more), recounted=recounted)
+    return more, recounted
 
 
 def _chosen(archive: ExactArchive, sample: int, rng: np.random.Generator) -> list[list[int]]:

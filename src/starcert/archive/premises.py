@@ -1,36 +1,26 @@
-"""Premises of claims as files have them, whatever the claims are: noise, questions, an audit, and side files.
-
-A side file is found beside its JSON file, which has its size and SHA-256: any other one is refused.
-"""
+"""Premises of claims as files have them, whatever the claims are: noise, questions, an audit, and side files."""
 
 from __future__ import annotations
 
-import os
-import warnings
 from collections.abc import Callable
 from dataclasses import fields
 from fractions import Fraction
-from hashlib import file_digest, sha256
-from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from starcert.archive.claims import MAX_VOTES
-from starcert.archive.evidence_file import GraphEvidence
-from starcert.archive.untrusted import Field, MalformedError, opened
+from starcert.archive.evidence_file import SIDE, GraphEvidence
+from starcert.archive.side_arrays import read_side
+from starcert.archive.untrusted import Field
 from starcert.math.audit import Audit
 from starcert.objects.laws import Law, law_from_json
 from starcert.objects.noise import Noise
-from starcert.system.errors import ArchiveError, InvalidParameterError, StarcertWarning
-from starcert.system.files import write_whole
+from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from starcert.claims.question import Question
     from starcert.objects.threats import Threat
 
-SIDE = ".evidence.npz"  # how the name of a side file ends
-MAX_NAME = 255  # bytes of the name of a side file
-MAX_SIDE = 2**31  # bytes of a side file; larger ones are refused before they are read
 MAX_VALUES = 256  # a value of a site fits in a byte
 
 MISSING = (
@@ -92,15 +82,6 @@ def check_exact(field: Field, value: float) -> None:
     field.check(field.value == exact(value), f"be the fraction that {value!r} is")
 
 
-def write_side(path: Path, data: bytes | None) -> dict[str, object]:
-    """Writes the side file of a file, unless there is nothing in it, and returns the entry about it."""
-    if data is None:
-        return {"evidence": {"file": None, "bytes": 0, "sha256": ""}}
-    side = path.with_name(f"{path.stem}{SIDE}")
-    write_whole(side, [data])
-    return {"evidence": {"file": side.name, "bytes": len(data), "sha256": sha256(data).hexdigest()}}
-
-
 def evidence_from_json(
     field: Field,
     path: Path,
@@ -110,33 +91,9 @@ def evidence_from_json(
     n_graphs: int,
     missing: str = MISSING,
 ) -> tuple[GraphEvidence | None, ...]:
-    """The content of the side file that a field describes; one that is missing may not be needed."""
-    entry = field.members("file", "bytes", "sha256")
-    nothing = (None,) * n_graphs
-    if entry["file"].value is None:
-        return nothing
-    name, size, digest = entry["file"].text(), entry["bytes"].whole(MAX_SIDE), entry["sha256"].text()
-    beside = (
-        name.endswith(SIDE)
-        and Path(name).name == name
-        and "\0" not in name
-        and len(name.encode("utf-8", "surrogatepass")) <= MAX_NAME
-    )
-    entry["file"].check(beside, f"be the name of a file in the same folder that ends in {SIDE}")
-    side = path.with_name(name)
-    if not side.exists():
-        what, less = (each.replace("{name}", name) for each in missing.split(". ", 1))
-        if needed:
-            raise ArchiveError(fspath(path), f"{what}. Put it there.")
-        warnings.warn(f"{path}: {what}. {less}", StarcertWarning, stacklevel=1)
-        return nothing
-    with opened(side, f"It was written together with {path.name}.", MAX_SIDE) as file:
-        if os.fstat(file.fileno()).st_size != size or file_digest(file, "sha256").hexdigest() != digest:
-            raise ArchiveError(fspath(side), f"is not the file that {path.name} was written with: other bytes.")
-        try:
-            return tuple(unpacked(file))
-        except MalformedError as error:
-            raise ArchiveError(fspath(side), str(error)) from None
+    """The evidence in the side file that a field describes; one that is missing may not be needed."""
+    found = read_side(field, path, SIDE, unpacked, missing, needed=needed)
+    return (None,) * n_graphs if found is None else tuple(found)
 
 
 def questions_from_json(field: Field, threat: Threat, n_axes: int, n_objects: int) -> list[Question]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 import numpy as np
 
 from starcert.archive.claims import MAX_VOTES, claims_from_json
+from starcert.archive.drawn import read_drawn
 from starcert.archive.evidence_file import GraphEvidence, unpack
 from starcert.archive.premises import (
     audit_from_json,
@@ -105,6 +106,7 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> Archive:
         *("provenance", "graphs"),
         optional=(
             *("together", "margins", "bounds", "fallback", "evidence", "audit", "threat", "listed", "collective"),
+            *("drawn", "keys"),
         ),
     )
     bound = top["bounds"].text() if "bounds" in top else CLOPPER_PEARSON
@@ -159,9 +161,10 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> Archive:
     elif states_margins(votes):
         raise MalformedError("it rests on the margins of version 0.1.0. Verify it with starcert 0.2.0.")
     provenance = top["provenance"].members(*top["provenance"].mapping())
+    collective = _together(top.get("collective"), path, votes, noise, anchored, alpha, needed=all_of_it)
     return Archive(
         noise=noise,
-        votes=votes,
+        votes=replace(votes, chunks=read_drawn(top, path, votes)),
         alpha=alpha,
         max_radius=_limits(top["max_radius"], noise, MAX_RADIUS),
         # Not known, except where the axis of every site is stated and proofs rest on it.
@@ -178,7 +181,7 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> Archive:
         nodes=_all_or_none(indices, "node"),
         bound=bound,
         asked=None if asked is None else _with_attacks(asked, objects, kept),
-        collective=_together(top.get("collective"), path, votes, noise, anchored, alpha, needed=all_of_it),
+        collective=collective,
         claims=claims,
     )
 

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from starcert.archive.blind_row import BlindRow
 from starcert.archive.checker.arithmetic import LIMITS
 from starcert.archive.claims import MAX_VOTES, Claim
 from starcert.archive.evidence_file import GraphEvidence
@@ -228,6 +227,8 @@ class Archive(Kept):
         return as_frame(self._rows(base))
 
     def _rows(self, base: Sequence[int] | None) -> list[dict[str, object]]:
+        from starcert.archive.blind_row import BlindRow  # noqa: PLC0415  (as above)
+
         blind = BlindRow.of(self)
         guesses = None if blind is None or blind.missing else blind.answers
         rows = self.certificates.rows(self.labels, class_names=self.class_names, base=base, blind=guesses)
@@ -255,7 +256,9 @@ class Archive(Kept):
         keys = self.votes.objects.tolist(), self.votes.targets.tolist()
         asked = [self.threat, *map(question_to_json, self.asked or ())]
         history, blind = self.votes.history == "fixed", str(self.votes.blind)
-        return self.votes.counts.tolist(), selection, history, self.votes.audit, blind, *keys, asked, together, *plain
+        drawn = None if self.votes.chunks is None else self.votes.chunks.content
+        about = history, drawn, self.votes.audit, blind
+        return self.votes.counts.tolist(), selection, *about, *keys, asked, together, *plain
 
 
 def states_margins(votes: Votes) -> bool:

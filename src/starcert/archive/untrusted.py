@@ -11,19 +11,15 @@ import json
 import math
 import re
 import reprlib
-import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike, fspath
-from typing import Any, BinaryIO
-
-import numpy as np
-import numpy.typing as npt
+from typing import Any
 
 from starcert.system.errors import ArchiveError, InvalidParameterError, PrecisionError, WriteError
-from starcert.system.files import open_plain, read_header, read_numbers
+from starcert.system.files import open_plain
 
 VERSION = 1  # of archives
 MAX_BYTES = 2**29  # of JSON; larger files are refused before they are read
@@ -226,77 +222,3 @@ _HALVES = re.compile("[\ud800-\udfff]")
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel, _SHORT.maxlist, _SHORT.maxdict = 2, 4, 4
 _SHORT.maxstring, _SHORT.maxlong, _SHORT.maxother = 60, 40, 60
-
-MAX_UNPACKED = 2**32  # the most bytes that all arrays of a file take
-SMALL_UNPACKED = 2**24  # bytes that are unpacked however few are packed
-MAX_RATIO = 64  # bytes for each packed one; flips are random, and take 3 to 14 in the files that starcert writes
-ZIP_END = 22  # the bytes of the last record of a zip file that has no comment
-MAX_DIRECTORY = 2**13  # more bytes than the list of the members of a file takes
-
-
-class PackedArrays:
-    """What is left of the arrays of an `.npz` file: each is unpacked only as far as it is taken."""
-
-    def __init__(self, file: BinaryIO, wanted: Mapping[str, str]) -> None:
-        with _unpacking():
-            _check_directory(file)
-            self._file = zipfile.ZipFile(file)  # stays open as long as it is read from
-            self._kinds = {name: np.dtype(kind) for name, kind in wanted.items()}
-            members = self._file.infolist()
-            if [each.filename for each in members] != [f"{name}.npy" for name in wanted]:
-                raise MalformedError(f"its arrays must be {', '.join(wanted)}.")
-            packed = file.seek(0, io.SEEK_END)
-            most = min(MAX_UNPACKED, max(SMALL_UNPACKED, MAX_RATIO * packed))
-            if (size := sum(each.file_size for each in members)) > most:
-                raise MalformedError(
-                    f"its arrays take {size:,} bytes; more than {most:,} are not unpacked of a file of {packed:,}."
-                )
-            if any(each.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for each in members):
-                raise MalformedError("its arrays must be stored or deflated.")
-            self._streams = {name: self._file.open(each) for name, each in zip(wanted, members, strict=True)}
-            self.left = {name: self._length(name) for name in wanted}  # how many numbers of each are left
-
-    def _length(self, name: str) -> int:
-        header, kind = read_header(self._streams[name]), self._kinds[name]
-        if header.dtype.str != kind.str or header.by_columns or len(header.shape) != 1:
-            got = f"{header.dtype} {header.shape}"
-            raise MalformedError(f"'{name}' must be one row of numbers of the type {kind.str}. Got {got}.")
-        if header.size != self._file.getinfo(f"{name}.npy").file_size:
-            raise MalformedError(f"'{name}' must be as long as it says.")
-        return header.shape[0]
-
-    def take(self, name: str, length: int) -> npt.NDArray[Any]:
-        """The next numbers of an array."""
-        left = self.left[name]
-        if not 0 <= length <= left:
-            raise MalformedError(f"'{name}' must be longer: of {length:,} numbers that come next it has {left:,}.")
-        self.left[name] -= length
-        with _unpacking():
-            return read_numbers(self._streams[name], length, self._kinds[name])
-
-    def check_empty(self) -> None:
-        """Refuses numbers that were not taken."""
-        for name, left in self.left.items():
-            if left:
-                raise MalformedError(f"'{name}' must be shorter: {left:,} numbers belong to no graph.")
-
-
-@contextmanager
-def _unpacking() -> Iterator[None]:
-    """Turns whatever a foreign file makes the unpacking raise into a `MalformedError`."""
-    try:
-        yield
-    except MalformedError:
-        raise
-    except Exception as error:
-        raise MalformedError(f"it cannot be unpacked ({error}).") from error
-
-
-def _check_directory(file: BinaryIO) -> None:
-    """Refuses a zip file whose list of members is long, or somewhere else: it would be read whole."""
-    file.seek(max(0, file.seek(0, io.SEEK_END) - ZIP_END - 20))
-    last = file.read()
-    end = last[-ZIP_END:]
-    directory = int.from_bytes(end[12:16], "little")
-    if end[:4] != b"PK\x05\x06" or directory > MAX_DIRECTORY or last.startswith(b"PK\x06\x07"):
-        raise MalformedError("it is not a file of arrays, or holds others.")

@@ -25,15 +25,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from importlib import import_module
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from starcert.archive.checker.collective import CollectiveCheck, prove_together
 from starcert.archive.checker.counts import list_cells
 from starcert.archive.checker.evidence import EvidenceCheck
-from starcert.archive.checker.intervals import IntervalProofs
 from starcert.archive.checker.rows import Difference, FileProofs, RowProofs
-from starcert.archive.checker.trials import TrialProofs
 from starcert.archive.claims import Answer, Broken, Interval, Reach, Size, Together, TriedRow
 from starcert.archive.reading import laws_from_outside, read_top, top_of
 from starcert.archive.record import Archive
@@ -41,6 +40,7 @@ from starcert.archive.untrusted import archive_errors, proof_errors
 from starcert.system.output import progress_bar, quantity
 
 if TYPE_CHECKING:
+    from starcert.archive.checker.collective import CollectiveCheck
     from starcert.archive.exact_archive import ExactArchive
     from starcert.archive.intervals import IntervalArchive
     from starcert.claims.question import Question
@@ -66,16 +66,25 @@ TRIED_AS_STATED = (
 )
 """The same where every attack was tried."""
 
-PROVERS: Mapping[type, Callable[[Any, Any], Iterator[Difference]]] = {
-    Answer: RowProofs.answer,
-    Reach: RowProofs.reach,
-    Size: RowProofs.size,
-    Broken: RowProofs.broken,
-    Interval: IntervalProofs.interval,
-    Together: prove_together,
-    TriedRow: TrialProofs.tried,
+PROVERS: Mapping[type, str] = {
+    Answer: "rows.RowProofs.answer",
+    Reach: "rows.RowProofs.reach",
+    Size: "rows.RowProofs.size",
+    Broken: "rows.RowProofs.broken",
+    Interval: "intervals.IntervalProofs.interval",
+    Together: "collective.prove_together",
+    TriedRow: "trials.TrialProofs.tried",
 }
-"""By the type of a claim what yields all that is false of it, given the proofs of its row."""
+"""By the type of a claim what in `checker` yields all that is false of it; a file imports those of its claims alone."""
+
+
+def prover_of(claim: type) -> Callable[[Any, Any], Iterator[Difference]]:
+    """The prover of a type of claims: it takes the proofs of a row, and a claim about it."""
+    module, *names = PROVERS[claim].split(".")
+    found: Callable[[Any, Any], Iterator[Difference]] = reduce(
+        getattr, names, import_module(f"starcert.archive.checker.{module}")
+    )  # type: ignore[assignment]
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +96,38 @@ class Mismatch:
     field: str  # the name of the claim in the file
     claimed: object  # what the file says
     proved: object  # what can be proved
+
+
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """Which votes were drawn again with the model and the data of a run, chosen after the fact.
+
+    Example:
+        >>> Rerun(300, 1_000_000, 0, 7, 10_000).power
+        '300 chunks find 1% of all chunks forged with 95%, one forged graph among 10,000 with 3%.'
+    """
+
+    chunks: int  # how many chunks
+    of: int  # among how many
+    tied: int  # in how many of them something differs only where two classes tie
+    seed: int  # what chose them
+    objects: int  # how many objects there are
+    name: str = ""  # the row that they were drawn from; "": from all
+
+    @property
+    def power(self) -> str:
+        """With what probability forged votes are found by as many chunks."""
+        if self.chunks == self.of:
+            return "These are all."
+        found, one = (round(100 * (1 - (1 - share) ** self.chunks)) for share in (0.01, 1 / self.objects))
+        what = f"{quantity(self.chunks, 'chunk')} find 1% of all chunks forged with {found}%"
+        return f"{what}." if self.name else f"{what}, one forged graph among {self.objects:,} with {one}%."
+
+    def __str__(self) -> str:
+        where = f" of {self.name}" if self.name else ""
+        drawn = f"{self.chunks:,} of {quantity(self.of, 'chunk')}{where}, chosen by the seed {self.seed}, drawn again"
+        ties = f" In {self.tied:,} of them, votes differ only where classes tie." if self.tied else ""
+        return f"{drawn}.{ties} {self.power}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +151,7 @@ class Verification:
     collective: tuple[CollectiveCheck, ...] = ()  # what was found about each collective claim
     weighed: int = 0  # of intervals, how many times an attack was weighed
     recounted: int | None = None  # of tried attacks, how many answers were asked for again; None: there was no model
+    rerun: Rerun | None = None  # which chunks of votes were drawn again; None: none were
 
     @property
     def refuted(self) -> tuple[Mismatch, ...]:
@@ -156,7 +198,8 @@ class Verification:
             return f"{self.path}: stated by {by}, which {are} not starcert's own. {nothing}"
         rows = quantity(len(self.archive), self.archive.word)
         found = _SAYS[self.archive.kind](self, rows)
-        return f"{self.path}: {self.verdict}. {found}".rstrip()
+        again = "" if self.rerun is None else f" {self.rerun}"
+        return f"{self.path}: {self.verdict}. {found}".rstrip() + again
 
 
 def _certificates_say(found: Verification, rows: str) -> str:
@@ -234,7 +277,7 @@ def verify(
 def _mismatches(row: int, name: str, proofs: object, claims: Iterable[object]) -> Iterator[Mismatch]:
     """What is false of the claims about a row."""
     for claim in claims:
-        for difference in PROVERS[type(claim)](proofs, claim):
+        for difference in prover_of(type(claim))(proofs, claim):
             yield Mismatch(row, name, *difference)
 
 
@@ -253,7 +296,7 @@ def _certificates(
             by_kernel += 0 if proofs.evidence is None else proofs.evidence.by_kernel
             advance(1)
     listed, enclosed = list_cells(archive.noise, file.verdicts, progress)
-    together, what = list[CollectiveCheck](), f"all {len(archive)} answers"
+    together, what = list["CollectiveCheck"](), f"all {len(archive)} answers"
     for claim in archive.together_claims:
         mismatches += _mismatches(0, what, (archive.collective, together), [Together(claim)])
     return Verification(
@@ -270,6 +313,8 @@ def _certificates(
 
 
 def _intervals(path: str, archive: IntervalArchive, progress: bool | None) -> Verification:
+    from starcert.archive.checker.intervals import IntervalProofs  # noqa: PLC0415  (as its prover)
+
     result, proofs = archive.result, IntervalProofs(archive)
     mismatches = list(
         _false_lists(archive, result.proof.asked or (), result.proof.noise, enumerate(result.proof.capacities))
@@ -302,6 +347,8 @@ def _false_lists(
 
 
 def _false_trials(archive: ExactArchive) -> Iterator[Mismatch]:
+    from starcert.archive.checker.trials import TrialProofs  # noqa: PLC0415  (as its prover)
+
     proofs = TrialProofs(archive)
     for row, claim in enumerate(archive.claims):
         yield from _mismatches(archive.result[row].object, archive.names[row], proofs, [claim])

@@ -12,14 +12,16 @@ from os import PathLike
 from pathlib import Path
 
 from starcert.archive.claims import Claim, claims_of, claims_to_json
-from starcert.archive.evidence_file import pack
+from starcert.archive.drawn import drawn_keys, write_drawn
+from starcert.archive.evidence_file import SIDE, pack
 from starcert.archive.exact_archive import ExactArchive, exact_lines
-from starcert.archive.intervals import IntervalArchive, interval_evidence, interval_lines
+from starcert.archive.intervals import IntervalArchive, interval_lines
 from starcert.archive.kept import json_lines
 from starcert.archive.listed_attacks import question_to_json
-from starcert.archive.premises import exact, noise_to_json, write_side
+from starcert.archive.premises import exact, noise_to_json
 from starcert.archive.reading import FORMAT
 from starcert.archive.record import Archive, states_margins
+from starcert.archive.side_arrays import write_side
 from starcert.archive.threat_texts import threat_to_json
 from starcert.archive.untrusted import VERSION, archive_errors
 from starcert.math.confidence import CLOPPER_PEARSON
@@ -78,8 +80,8 @@ def says(
 def write(path: str | PathLike[str], archive: Archive | ExactArchive | IntervalArchive) -> None:
     """Writes an archive and its claims to a JSON file, which is replaced whole or not at all.
 
-    With evidence, a side file is written first: `certificates.evidence.npz` beside `certificates.json`. With collective
-    claims, so is `certificates.collective.evidence.npz`.
+    Side files are written first, beside `certificates.json`: `certificates.chunks.npz` with the votes of each chunk,
+    `certificates.evidence.npz` with evidence, and with collective claims `certificates.collective.evidence.npz`.
 
     Example:
         >>> import tempfile
@@ -96,10 +98,9 @@ def write(path: str | PathLike[str], archive: Archive | ExactArchive | IntervalA
         if isinstance(archive, ExactArchive):
             lines = exact_lines(archive)
         elif isinstance(archive, IntervalArchive):
-            side = interval_evidence(archive.result)
-            lines = interval_lines(archive, write_side(place, pack(side) if any(side) else None))
+            lines = interval_lines(archive, place)
         else:
-            lines = _lines(archive, _write_evidence(place, archive), _write_collective(place, archive))
+            lines = _lines(archive, _write_evidence(place, archive), _write_collective(place, archive), place)
         write_whole(path, lines)
 
 
@@ -107,7 +108,8 @@ def _write_evidence(path: Path, archive: Archive) -> dict[str, object]:
     """Writes the side file, if anything belongs in it, and returns the JSON file's entry about it."""
     if archive.evidence is None:
         return {}
-    return write_side(path, pack(archive.evidence, archive.votes.objects.tolist()) if any(archive.evidence) else None)
+    side = pack(archive.evidence, archive.votes.objects.tolist()) if any(archive.evidence) else None
+    return {"evidence": write_side(path, SIDE, side)}
 
 
 def _write_collective(path: Path, archive: Archive) -> dict[str, object]:
@@ -115,11 +117,11 @@ def _write_collective(path: Path, archive: Archive) -> dict[str, object]:
     if archive.collective is None:
         return {}
     kept = pack(archive.collective.evidence(archive.noise))
-    side = write_side(path.with_name(f"{path.stem}.collective.json"), kept)
-    return {"collective": archive.collective.to_json(side)}
+    side = write_side(path.with_name(f"{path.stem}.collective.json"), SIDE, kept)
+    return {"collective": archive.collective.to_json({"evidence": side})}
 
 
-def _lines(archive: Archive, evidence: dict[str, object], collective: dict[str, object]) -> Iterator[str]:
+def _lines(archive: Archive, evidence: dict[str, object], collective: dict[str, object], path: Path) -> Iterator[str]:
     blind, threshold = archive.votes.blind, dict[str, object]()
     if blind is not None:
         threshold = {"threshold": blind.threshold, "exact": exact(blind.threshold)}
@@ -145,6 +147,7 @@ def _lines(archive: Archive, evidence: dict[str, object], collective: dict[str, 
         **({} if archive.asked is None else {"threat": threat_to_json(archive.asked[0].threat)}),
         **collective,
         **({} if (audit := archive.votes.audit) is None else {"audit": asdict(audit) | {"says": str(audit)}}),
+        **write_drawn(path, archive.votes),
         "max_radius": archive.max_radius,
         "classes": archive.class_names,
         "settings": archive.settings,
@@ -152,7 +155,7 @@ def _lines(archive: Archive, evidence: dict[str, object], collective: dict[str, 
     }
     listed = {} if archive.asked is None else {"listed": map(question_to_json, archive.asked)}
     graphs = (_graph(archive, i, claims_of(each)) for i, each in enumerate(archive.certificates))
-    return json_lines(head, {**listed, "graphs": graphs})
+    return json_lines(head, {**drawn_keys(archive.votes), **listed, "graphs": graphs})
 
 
 def _graph(archive: Archive, i: int, claims: tuple[Claim, ...]) -> dict[str, object]:

@@ -18,9 +18,9 @@ from starcert.report.blocks import values_of
 from starcert.report.comparison_report import comparison_report, write_comparison
 from starcert.report.findings import anchored_notice
 from starcert.report.terminal import as_terminal
-from starcert.runs.exact_run import recount_run
-from starcert.runs.run_file import CERTIFICATES, read_run_file
-from starcert.system.errors import ArchiveError, StarcertError
+from starcert.runs.again import rerun_file
+from starcert.runs.run_file import CERTIFICATES
+from starcert.system.errors import ArchiveError, InvalidParameterError, StarcertError
 from starcert.system.output import at_most
 from starcert.system.tables import facts, table
 from starcert.voting.store import VoteStore
@@ -36,11 +36,13 @@ _THREAT = (
 )
 
 
-_MODEL = (
-    "Of a file in which every attack was tried (certify --exact), try attacks again with the model and the data of "
-    "this run file, such as the run.toml beside it."
+_RERUN = (
+    "Draw this many chunks of votes again, with the model and the data of the run, and compare them with the file. "
+    "Where every attack was tried (certify --exact), try all that break again, and this many of the others."
 )
-_SAMPLE = "With --model, how many attacks that break nothing are tried again, at random."
+_MODEL = "With --rerun, the run file that names the model and the data; by default the run.toml beside the file."
+_SEED = "With --rerun, what chooses the chunks; by default it is drawn now."
+_NAME = "With --rerun, the row whose votes are drawn again; by default all."
 
 
 @app.command()
@@ -48,28 +50,33 @@ def verify(
     files: Annotated[
         list[Path], typer.Argument(help="Files of certificates, as `starcert certify` writes them, or their folders.")
     ],
+    rerun: Annotated[int | None, typer.Option(help=_RERUN, min=1)] = None,
     model: Annotated[Path | None, typer.Option(help=_MODEL, metavar="RUN.TOML")] = None,
-    sample: Annotated[int, typer.Option(help=_SAMPLE)] = 1000,
+    seed: Annotated[int | None, typer.Option(help=_SEED, min=0)] = None,
+    name: Annotated[str | None, typer.Option(help=_NAME)] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Prove the claims in files of certificates, from their votes and their noise, in exact arithmetic.
 
-    Of a file in which every attack was tried, it checks that its numbers fit together; with --model, all attacks that
-    break and some of the others are tried again. Of a folder, its certificates.json is meant, or all archives in it.
-    Ends with status 0 if every claim is true, given what it takes as stated, 1 if any is refuted, 2 if a file cannot be
-    read.
+    With --rerun, votes are drawn again, too: no file can prove that its votes were cast. Of a file in which every
+    attack was tried, it checks that its numbers fit together. Of a folder, its certificates.json is meant, or all
+    archives in it. Ends with status 0 if every claim is true, given what it takes as stated, 1 if any is refuted, 2 if
+    a file cannot be read.
 
     For example:
 
     starcert verify certificates.json
 
-    starcert verify exact/certificates.json --model exact/run.toml
+    starcert verify certified --rerun 300
     """
     paths = [path for file in files for path in _archives_in(file)]
-    if model is None:
+    if rerun is None and (given := [each for each in (model, seed, name) if each is not None]):
+        hint = "For example --rerun 300."
+        raise InvalidParameterError("--rerun", "be given with --model, --seed and --name", given[0], hint)
+    if rerun is None:
         every = [verify_file(path, progress=None) for path in paths]
     else:
-        every = [recount_run(path, read_run_file(model), sample=sample) for path in paths]
+        every = [rerun_file(path, model, rerun, seed=seed, name=name) for path in paths]
     objects = [_verification_object(found) for found in every]
     several = {"verdicts": [found.verdict for found in every], "files": objects}
     views = chain.from_iterable(["", *_verification_view(found)] for found in every)
@@ -102,6 +109,8 @@ def _verification_object(found: Verification) -> dict[str, object]:
         if isinstance(archive, Archive):
             about |= {"proved_in_whole_numbers": found.listed, "proved_in_balls": found.enclosed}
             about |= {"threat": archive.threat, "premise": found.premise} if found.premise else {}
+    if found.rerun is not None:
+        about["rerun"] = asdict(found.rerun) | {"power": found.rerun.power}
     return {
         "file": found.path,
         "verdict": found.verdict,

@@ -243,6 +243,14 @@ class Ballots:
         rows = np.arange(len(self)) < kept.sum()
         return self._of_rows(rows, self.labels, samples, kept, self.answers[rows])
 
+    def chunk(self, number: int) -> Ballots:
+        """Those of one chunk alone."""
+        start, end = np.cumsum([0, *self.kept])[[number, number + 1]]
+        rows, place = np.zeros(len(self), dtype=np.bool_), slice(number, number + 1)
+        rows[start:end] = True
+        samples, kept = self.samples[place].copy(), self.kept[place].copy()
+        return self._of_rows(rows, self.labels, samples, kept, self.answers[rows])
+
     def _of_rows(
         self, rows: Mask, labels: tuple[int, ...] | None, samples: Integers, kept: Integers, answers: AnyIntegers
     ) -> Ballots:

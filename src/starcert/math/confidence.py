@@ -23,6 +23,7 @@ import numpy.typing as npt
 from starcert.math.audit import Audit
 from starcert.math.ballots import Ballots
 from starcert.math.bets import anytime_limit
+from starcert.math.chunks import ChunkCounts
 from starcert.math.fallback import BlindAnswers, Contest, contests_of
 from starcert.math.limits import chooses_multi_class, share_of_alpha, upper_limit
 from starcert.system.errors import InvalidParameterError
@@ -57,6 +58,7 @@ class Votes:
     audit: Audit | None = field(repr=False)  # how many copies were classified again; None: not known
     ballots: Sequence[Ballots | None] = field(repr=False)  # for each graph the copies that are kept; () if none are
     blind: BlindAnswers | None = field(repr=False)  # what each row falls back to; None: plain smoothing
+    chunks: ChunkCounts | None = field(repr=False)  # how they were drawn, and counted chunk by chunk; None: not known
 
     def __init__(
         self,
@@ -70,6 +72,7 @@ class Votes:
         audit: Audit | None = None,
         ballots: Sequence[Ballots | None] = (),
         blind: BlindAnswers | None = None,
+        chunks: ChunkCounts | None = None,
     ) -> None:
         table = _as_counts(counts, "counts")
         rows = np.arange(len(table))
@@ -83,6 +86,7 @@ class Votes:
             "audit": audit,
             "ballots": ballots,
             "blind": blind,
+            "chunks": chunks,
         }
         if records is None and ballots:
             objects = np.unique(checked["objects"], return_inverse=True)[1].reshape(-1)
@@ -124,7 +128,7 @@ class Votes:
         selection = None if self.selection is None else self.selection[rows]
         keys: dict[str, Any] = {"objects": self.objects[rows], "targets": self.targets[rows]}
         keys["blind"] = None if self.blind is None else self.blind.of_rows(rows)
-        keys |= {"records": (self.records[index],), "ballots": ()}
+        keys |= {"records": (self.records[index],), "ballots": (), "chunks": None}
         return replace(self, counts=self.counts[rows], selection=selection, **keys)
 
 

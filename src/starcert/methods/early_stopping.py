@@ -32,6 +32,7 @@ from starcert.claims.question import LevelQuestion, Question
 from starcert.claims.slack import slacks_of
 from starcert.math.attacked_sites import AttackAxis, sure_influences
 from starcert.math.bets import capital_against, class_and_rival
+from starcert.math.chunks import chunk_ends
 from starcert.math.confidence import Votes
 from starcert.math.copies import Level
 from starcert.math.evidence import FlipEvidence
@@ -41,7 +42,7 @@ from starcert.math.margins import RELATIVE_ERROR
 from starcert.methods.evidence import evidence_of
 from starcert.objects.binding import Problem, attack_axes
 from starcert.objects.threats import Threat
-from starcert.voting.plans import Plan, SoFar, Wanted, chunk_ends, default_selection
+from starcert.voting.plans import Plan, SoFar, Wanted, default_selection
 
 _LOG = logging.getLogger(__name__)
 

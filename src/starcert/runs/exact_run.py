@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Executor
-from pathlib import Path
 
-from starcert.archive import ExactArchive, Verification, recount
+from starcert.archive import ExactArchive
 from starcert.claims.columns import row_names
 from starcert.methods.exhaustive import ExactClassifier
 from starcert.methods.trying import Trial
@@ -14,9 +13,7 @@ from starcert.objects.threats import Threat
 from starcert.report.blocks import Report
 from starcert.report.exact_report import exact_report, exact_rows
 from starcert.runs.folder import OutputFolder
-from starcert.runs.inputs import TriedModel, read_inputs, try_model
-from starcert.runs.run_file import RunFile
-from starcert.runs.settings import run_settings
+from starcert.runs.inputs import TriedModel
 from starcert.runs.threats import without_folders
 from starcert.system.errors import InvalidParameterError
 from starcert.system.output import quantity
@@ -80,17 +77,3 @@ def _threat_of(ready: TriedModel) -> Threat:
     threat = without_folders(ready.settings.threat)
     assert threat is not None  # settings that try attacks have one
     return threat
-
-
-def recount_run(path: Path, file: RunFile, *, sample: int) -> Verification:
-    """Checks a file of tried attacks with the model and the data of a run file, which made it."""
-    settings = run_settings({"out": file.folder / "exact", **file.values}, {"exact": True})
-    ready = try_model(settings, read_inputs(settings))
-    return recount(
-        path,
-        classifier=ExactClassifier(ready.base, ready.problem.noise, ready.rule),
-        objects=ready.problem,
-        threat=without_folders(settings.threat),
-        sample=sample,
-        progress=None,
-    )

@@ -115,14 +115,14 @@ class ChunkAgain(NamedTuple):
 
     def ask(self, job: Job, sites: Sites) -> Asking[Again]:
         """The answers on them."""
-        return asked_again(_batches(job, sites, self.chunk, self.chunk.samples))
+        return asked_again(batches(job, sites, self.chunk, self.chunk.samples))
 
 
 def _stream_of(job: Job, sites: Sites, chunk: Chunk) -> WordStream:
     return WordStream.of_chunk(job.seed, sites.clean.key, chunk.purpose, chunk.number)
 
 
-def _batches(job: Job, sites: Sites, chunk: Chunk, n_copies: int) -> Iterator[Batch]:
+def batches(job: Job, sites: Sites, chunk: Chunk, n_copies: int) -> Iterator[Batch]:
     """The first copies of a chunk, as many at a time as the classifier sees at once, each portion drawn in its turn."""
     most, name = fitting_batch_of(job, sites), _name_of(chunk)
     sampler = sampler_of(job.classifier, sites, job.noise)
@@ -147,15 +147,15 @@ class _Counter:
         """Asks about the copies, and counts the answers."""
         job, chunk = self._job, self._chunk
         if not _is_first(job, chunk):
-            yield from self._count_batches(chunk.samples)
+            yield from self._countbatches(chunk.samples)
             return
         n_drawn, graph = min(max(chunk.samples, MIN_BATCH), job.chunk_size), chunk.graph
         yield from checked(
-            self._count_batches(n_drawn), job.classifier, n_drawn, lambda copy: f"noisy copy {copy} of graph {graph}"
+            self._countbatches(n_drawn), job.classifier, n_drawn, lambda copy: f"noisy copy {copy} of graph {graph}"
         )
 
-    def _count_batches(self, n_drawn: int) -> Asking[None]:
-        for batch in _batches(self._job, self._sites, self._chunk, n_drawn):
+    def _countbatches(self, n_drawn: int) -> Asking[None]:
+        for batch in batches(self._job, self._sites, self._chunk, n_drawn):
             self.count(batch.copies, np.asarray((yield batch).answers))
 
     def count(self, batch: NoisyCopies, answers: npt.NDArray[np.signedinteger], first: int = 0) -> None:

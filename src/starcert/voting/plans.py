@@ -24,6 +24,7 @@ from typing_extensions import override
 
 from starcert.classifiers.base import CHUNK_SIZE, Classifier
 from starcert.math.ballots import Ballots
+from starcert.math.chunks import chunk_ends
 from starcert.math.fallback import BlindAnswers
 from starcert.math.flips import Integers
 from starcert.objects import Sites, TargetNodes
@@ -125,22 +126,6 @@ class Job:
                 must = f"name a node for each of the {self.n_targets(graph)} targets of graph {graph}"
                 raise InvalidParameterError("target_nodes", must, f"{len(nodes)} nodes")
         return TargetNodes.of(frames, known)
-
-
-def chunk_ends(chunk_size: int, first_chunk: int | None = None) -> Iterator[int]:
-    """After how many samples each chunk ends, without end.
-
-    If the first chunk has another size, each later one has as many samples as all before it, at most `chunk_size`.
-
-    Example:
-        >>> from itertools import islice
-        >>> list(islice(chunk_ends(1024, 64), 7))
-        [64, 128, 256, 512, 1024, 2048, 3072]
-    """
-    end = 0
-    while True:
-        end += chunk_size if first_chunk is None else min(chunk_size, max(first_chunk, end))
-        yield end
 
 
 def chunks_of(

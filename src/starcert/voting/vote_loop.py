@@ -16,6 +16,15 @@ import numpy.typing as npt
 
 from starcert.classifiers.base import Classifier
 from starcert.math.ballots import Ballots
+from starcert.math.chunks import (
+    MAX_CHUNK_COUNTS,
+    MAX_CHUNKS,
+    ChunkCounts,
+    SmallCounts,
+    chunk_ends,
+    chunk_lengths,
+    chunk_type,
+)
 from starcert.math.confidence import Votes
 from starcert.math.fallback import BlindAnswers
 from starcert.math.flips import MAX_FLIP_BYTES, Integers, flip_bytes
@@ -156,6 +165,7 @@ class _Count:
             for i in range(len(job.sites))
             if record and not job.problem.without_evidence[i] and (i in job.listed or not job.every_copy)
         }
+        self._chunks = self._no_chunks()  # the counts of each chunk; None: they would take too much
         for graph in range(len(job.sites)):
             self._look(graph)
 
@@ -175,7 +185,33 @@ class _Count:
             history="stopped" if self._looked else "fixed" if fixed else "looked",
             ballots=tuple(map(self._ballots, range(len(self._n_targets)))) if self._recordings else (),
             blind=self._job.blind,
+            chunks=self._by_chunk(),
         )
+
+    def _no_chunks(self) -> dict[Purpose, list[SmallCounts]] | None:
+        """Room for the counts of all chunks that the plan may want, each 0; None where they would take too much."""
+        size, n_classes = self._job.chunk_size, self._job.classifier.n_classes
+        kind = np.dtype(chunk_type(size))
+        if max(self._plan.most) // size > MAX_CHUNKS:
+            return None
+        numbers = {
+            purpose: len(chunk_lengths(most, size, self._first_chunk[purpose]))
+            for purpose, most in zip(PURPOSES, self._plan.most, strict=True)
+        }
+        if sum(numbers.values()) * sum(self._n_targets) * n_classes * kind.itemsize > MAX_CHUNK_COUNTS:
+            return None
+        return {
+            purpose: [np.zeros((number, n, n_classes), dtype=kind) for n in self._n_targets]
+            for purpose, number in numbers.items()
+        }
+
+    def _by_chunk(self) -> ChunkCounts:
+        """How the votes were drawn, with the counts of the chunks that were."""
+        job, found = self._job, dict[Purpose, tuple[SmallCounts, ...] | None](dict.fromkeys(PURPOSES))
+        for purpose, chunks in (self._chunks or {}).items():
+            found[purpose] = tuple(each[: int(each[:, :1].any(axis=(1, 2)).sum())] for each in chunks)
+        keys = tuple(sites.clean.key for sites in job.sites)
+        return ChunkCounts(job.seed, job.chunk_size, self._plan.first_chunk, job.classifier.backend, keys, **found)
 
     def chunks(self) -> Iterator[Chunk]:
         """The chunks that are left to do; what the store has is added to the counts on the way."""
@@ -214,6 +250,8 @@ class _Count:
     def _add(self, tally: Tally) -> None:
         chunk = tally.chunk
         self._counts[chunk.purpose][self._rows(chunk.graph)] += tally.counts
+        if self._chunks is not None:
+            self._chunks[chunk.purpose][chunk.graph][chunk.number] = tally.counts
         if tally.ballots is not None:
             self._recordings[chunk.graph].add(chunk.number, tally.ballots)
         self._advance(chunk.samples)
@@ -246,7 +284,7 @@ class _Count:
                     "samples",
                     f"cannot be {now}: the plan asked for {now} {purpose} votes, and {before} to {limit} are possible.",
                 )
-            ends = plans.chunk_ends(chunk_size, self._first_chunk[purpose])
+            ends = chunk_ends(chunk_size, self._first_chunk[purpose])
             if now > before > 0 and before != next(end for end in ends if end >= before):
                 whole = f"Every look but the last is after whole chunks of {chunk_size} samples."
                 raise InvalidParameterError("samples", f"cannot be {before} here. {whole}")
