@@ -55,8 +55,7 @@ def of_numbers():
     return sc.SmoothedRegressor(base, sc.Noise(all=0.1))
 
 
-TOGETHER = sc.Evidence(own_samples=0, collective=True)
-ALL_TARGETS = {"evidence": TOGETHER, "threat": "deletions:2"}
+ALL_TARGETS = {"evidence": sc.Evidence(own_samples=0), "threat": "deletions:2"}
 OWN = {"evidence": True, "own_samples": 2_000}
 WORLDS = {
     "counts": (of_bits, ROWS, {}),
@@ -82,7 +81,8 @@ def certified(name, folder: Path) -> Path:
     make, objects, how = WORLDS[name]
     result = make().certify(objects, **how_to(**{"samples": 2_000, "seed": 1, "chunk_size": 256, **how}))
     kind = IntervalArchive if "intervals" in name else Archive
-    write(folder / "certificates.json", kind.from_result(result))
+    claims = {"claims": [result.at_most_changed("deletions:2")]} if name == "together" else {}
+    write(folder / "certificates.json", kind.from_result(result, **claims))
     return folder / "certificates.json"
 
 
@@ -154,7 +154,6 @@ def test_counts_that_are_moved_between_chunks_are_refuted_by_chunk(copied, name)
     assert verify(path).verdict == "proved"
     found = again(path, name)
     assert found.verdict == "refuted"
-    assert fields(found) >= {f"estimation chunk {one}", f"estimation chunk {other}"}
     assert {int(each.rsplit(" ", 1)[1]) for each in fields(found)} == {one, other}
 
 
@@ -191,10 +190,10 @@ def test_forged_votes_of_all_targets_are_refuted(copied, name):
         answers[[0, other]] = answers[[other, 0]]
 
     forge(path, suffix, swap)
-    assert "answers of estimation chunk 0" in fields(again(path, name))
+    assert "flips or answers of estimation chunk 0" in fields(again(path, name))
     path = copied(name)
     forge(path, suffix, lambda arrays: arrays["bits"].__setitem__(0, arrays["bits"][0] ^ 1))
-    assert fields(again(path, name)) >= {"flips of estimation chunk 0"}
+    assert "flips or answers of estimation chunk 0" in fields(again(path, name))
 
 
 def test_another_model_is_refuted_and_another_seed_too(copied):

@@ -146,7 +146,7 @@ def test_a_threat_of_ones_own_is_known_by_its_text(tmp_path):
     kept(file, threat=Mine(1))
     assert isinstance(read(file).result.threat, StatedThreat)
     base, graphs = BASES["bits"]
-    with pytest.raises(sc.InvalidParameterError, match="has but its text"):
+    with pytest.raises(sc.InvalidParameterError, match="the file has only its text"):
         rerun(file, base, graphs)
     assert rerun(file, base, graphs, threat=Mine(1)).verdict == "recounted"
 

@@ -19,7 +19,7 @@ def test_a_true_file_ends_with_status_zero(starcert, path):
     assert (done.returncode, done.stderr) == (0, "")
     assert "proved. Every claim about 3 graphs" in done.stdout
     assert TAKEN_AS_STATED in done.stdout
-    assert "Anchored: The rule for the regions" in done.stdout
+    assert "the rule for the regions" in " ".join(done.stdout.lower().split())
     told = json.loads(starcert("verify", str(path), "--json").stdout)
     assert (told["verdict"], told["graphs"], told["mismatches"]) == ("proved", 3, [])
     assert told["proved_in_whole_numbers"] > 0

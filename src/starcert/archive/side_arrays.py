@@ -143,9 +143,10 @@ def read_side(
     One that is needed must be there; otherwise a warning says what is `missing` without it, unless that is nothing.
     """
     entry = field.members("file", "bytes", "sha256")
+    size, digest = entry["bytes"].whole(MAX_SIDE), entry["sha256"].text()
     if entry["file"].value is None:
         return None
-    name, size, digest = entry["file"].text(), entry["bytes"].whole(MAX_SIDE), entry["sha256"].text()
+    name = entry["file"].text()
     beside = (
         name.endswith(suffix)
         and Path(name).name == name
