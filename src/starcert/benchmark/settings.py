@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -40,26 +40,31 @@ _SOME = "be a whole number, 1 or more, or all"
 
 def reference_to(name: str, setting: str) -> Reference:
     """A method or network of your own, in a Python file."""
-    known = GROUPS if setting == "methods" else MODELS
+    known = _known(setting)
     if ".py:" not in name:
         must = f"be among {', '.join(known)}, or file.py:name"
         raise InvalidParameterError(setting, must, name, did_you_mean(name, known))
     return Reference.parse(name, Path.cwd(), setting)
 
 
+def _known(setting: str) -> Sequence[str]:
+    """The names of a setting, as a file or the command line calls it."""
+    return GROUPS if setting in ("methods", "--method") else MODELS
+
+
 def _names(given: list[str], base: Path, setting: str) -> tuple[str, ...]:
     """Each once; what is a path from the folder `base`, from here."""
     found = tuple(dict.fromkeys(_beside(base, each, setting) for each in given))
     for each in found:
-        if setting == "threats":
+        if setting in ("threats", "--threat"):
             kind_of(each)
-        elif setting != "data" and each not in (GROUPS if setting == "methods" else MODELS):
+        elif setting not in ("data", "--data") and each not in _known(setting):
             reference_to(each, setting)
     return found
 
 
 def _beside(base: Path, entry: str, setting: str) -> str:
-    if setting == "threats":  # files may stand in them
+    if setting in ("threats", "--threat"):  # files may stand in them
         return re.sub(r"[^\s(|=,:]+\.py(?=:)", lambda found: (base / found[0]).as_posix(), entry)
     place = base / entry
     known = entry in (*GROUPS, *MODELS, *DRAWN, *FILES, *local_names())
