@@ -7,6 +7,8 @@ import pytest
 
 import starcert as sc
 from starcert.models.link_votes import LinkVotes
+from starcert.objects import Sites
+from starcert.objects.threats import read_threat
 from starcert.system.errors import InvalidParameterError
 
 N, PAIRS = 5, list(combinations(range(5), 2))
@@ -39,6 +41,76 @@ def test_what_is_certified_is_what_no_attack_changes(attack):
         assert votes.survives(graph, additions=attack[0], deletions=attack[1]).tolist() == truth.tolist()
         decided += truth.tolist()
     assert 0 < sum(decided) < len(decided) or attack == (0, 0)
+
+
+THREATS = [
+    "flips:3", "additions:2", "deletions:2", "deletions:1 + additions:2", "local:3,per_node=1", "local:3,per_node=2",
+    "controlled:2,nodes=0|3", "rewire:1", "rewire:2", "swap:1",
+]  # fmt: skip
+
+
+def tried(graph, votes, threat):
+    """For each node the size of the smallest attack that changes its answer, and how many change at each size."""
+    asked, sites, clean = read_threat(threat), Sites.everything(graph, "all"), votes.answers(graph)
+    smallest, most = np.full(N, 99), []
+    for size in range(1, asked.most + 1):
+        most.append(0)
+        for attack in asked.attacks(sites, size):
+            flipped = {PAIRS_OF[position] for position, _ in attack}
+            edges = set(map(tuple, graph.edges.tolist())) ^ flipped
+            changed = votes.answers(sc.Graph(N, sorted(edges))) != clean
+            smallest[changed] = np.minimum(smallest[changed], size)
+            most[-1] = max(most[-1], int(changed.sum()))
+    return smallest, most
+
+
+PAIRS_OF = [
+    tuple(pair)
+    for pair in np.stack(Sites.everything(sc.Graph(N, []), "all").coordinates(np.arange(10)), axis=1).tolist()
+]
+
+
+@pytest.mark.parametrize("threat", THREATS)
+def test_every_threat_agrees_with_all_of_its_attacks(threat):
+    exact = threat not in ("rewire:2", "swap:1")
+    seen = set()
+    for seed in range(25):
+        graph, votes = world(seed)
+        found = votes.certify(graph, threat=threat)
+        smallest, most = tried(graph, votes, threat)
+        steps = found.threat.most
+        for certified, broken, first in zip(found.certified_sizes, found.broken_sizes, smallest.tolist(), strict=True):
+            assert certified < first
+            assert broken in (0, first)
+            if exact:
+                assert certified == min(steps, first - 1)
+                assert broken == (first if first <= steps else 0)
+            seen.add((int(certified), int(broken)))
+        for size, changed in enumerate(most, start=1):
+            assert changed <= found.proof.at_most_changed(size)
+    assert len(seen) > 1 or not exact
+
+
+def test_one_rewired_edge_that_stays_at_the_node_is_not_all():
+    """Were only links looked at that move from the node to another one, false claims would be made."""
+    wrong = 0
+    for seed in range(60):
+        graph, votes = world(seed)
+        smallest, _ = tried(graph, votes, "rewire:1")
+        moved = votes.certify(graph, threat="rewire:1").certified_sizes
+        stays = votes.survives(graph, additions=1, deletions=1) | ~votes.survives(graph, additions=0, deletions=0)
+        wrong += int(((smallest == 1) & (moved == 1)).sum())
+        assert (moved[stays & (smallest > 1)] == 1).all()
+    assert wrong == 0
+
+
+@pytest.mark.parametrize("votes", ["hard", "soft", "log"])
+def test_votes_of_each_sort_are_within_their_weight(votes):
+    logits = np.random.default_rng(0).normal(0, 3, (20, 4))
+    found = LinkVotes.of_logits(logits, weight=0.7, votes=votes, known=([0], [2])).votes
+    assert found.min() >= 0
+    assert found.max() <= round(0.7 * 2**20)
+    assert found[0].tolist() == [0, 0, round(0.7 * 2**20), 0]
 
 
 def test_without_votes_it_is_blind_and_survives_everything():
@@ -77,7 +149,9 @@ def test_fitting_chooses_what_survives_on_validation_nodes():
     edges = [(u, v) for u, v in combinations(range(60), 2) if rng.random() < (0.3 if labels[u] == labels[v] else 0.02)]
     graph = sc.Graph(60, edges)
     logits = np.where(labels[:, None] == [0, 1], 1.0, 0.0) + rng.normal(0, 1.0, (60, 2))
-    found = LinkVotes.fit(graph, logits, labels, train=range(0, 60, 6), validation=range(1, 60, 2), additions=2)
+    found = LinkVotes.fit(
+        graph, logits, labels, train=range(0, 60, 6), validation=range(1, 60, 2), threat="additions:2"
+    )
     right = found.answers(graph) == labels
     survived = right & found.survives(graph, additions=2)
     assert survived.mean() > (logits.argmax(axis=1) == labels).mean() + 0.05

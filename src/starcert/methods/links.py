@@ -17,9 +17,10 @@ from starcert.claims.certificates import Certificates
 from starcert.claims.proof import SizedProof
 from starcert.claims.rows import Rows, Whole
 from starcert.claims.verdict import Verdict
+from starcert.math.linked import LinkAttacks
 from starcert.methods.voter_reach import Budget, Cell, budget_of
-from starcert.objects import Graph, TargetNodes
-from starcert.objects.threats import AnyFlips, Threat, read_threat
+from starcert.objects import Graph, Sites, TargetNodes
+from starcert.objects.threats import AnyFlips, Controlled, LocalBudget, Rewire, Swap, Threat, read_threat
 from starcert.system.errors import InvalidParameterError
 
 Truths = npt.NDArray[np.bool_]
@@ -39,6 +40,16 @@ class LinkProof(SizedProof):
     @override
     def method(self) -> str:
         return f"{self.how}, alpha = 0"
+
+    def at_most_changed(self, size: int) -> int:
+        """The most answers, of all rows together, that one attack of this size can change; an upper limit.
+
+        A flip is a change at two nodes, so k flips change no more answers than there are nodes whose least numbers of
+        flips add up to 2k. A rewired edge is a change at three nodes, and two that exchange ends at four.
+        """
+        nodes_of_one = {Rewire: 3, Swap: 4}.get(type(self.threat), 2)
+        least = np.sort(self.certified_sizes[self.certified_sizes < size] + 1)
+        return int(np.searchsorted(np.cumsum(least), nodes_of_one * size, side="right"))
 
     @override
     def verdict_at(self, of: Certificates, row: int, size: int) -> Verdict:
@@ -81,6 +92,29 @@ def certify_links(
     is_broken = (certified < asked.most) & (exact and not budget.relaxed)
     proof = LinkProof(asked, how, budget.relaxed, certified, np.where(is_broken, certified + 1, 0))
     return Certificates(about, answers, asked, proof)
+
+
+def link_attacks(threat: Threat, graph: Graph) -> tuple[LinkAttacks, Budget]:
+    """What a threat may do to the links *of one node*, whose score nothing else changes, and its budget.
+
+    The budgets of local threats limit what happens at the node, and every other end has one of its own; who controls
+    some nodes changes any links of these, and of others their links to these. One rewired edge is exact: a link of the
+    node moves, goes elsewhere, or comes from elsewhere. Several are part of as many deletions and additions.
+    """
+    if isinstance(threat, LocalBudget):
+        budget = Budget([_divided(min(size, threat.per_node)) for size in range(1, threat.most + 1)])
+        return LinkAttacks(budget.cells), budget
+    if isinstance(threat, Controlled):
+        threat.check(Sites.everything(graph, "all"))
+        budget = Budget([_divided(size) for size in range(1, threat.most + 1)])
+        owned = np.isin(np.array(list(map(str, graph.nodes))), threat.nodes)
+        return LinkAttacks(budget.cells, owned=owned), budget
+    budget = link_budget(threat)
+    return LinkAttacks([within_no_other(cells) for cells in budget.cells], isinstance(threat, Rewire)), budget
+
+
+def _divided(size: int) -> list[Cell]:
+    return [(deleted, size - deleted) for deleted in range(size + 1)]
 
 
 def node_rows(graph: Graph, nodes: npt.ArrayLike | None, n_classes: int) -> tuple[Whole, Rows]:

@@ -7,19 +7,19 @@ be beaten by several links: it can fall back to the blind answer, but never has 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice, product
-from typing import Self
+from itertools import product
+from typing import Literal, Self, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.claims.certificates import Certificates
-from starcert.methods.links import LinkProof, certify_links, node_rows
+from starcert.math.linked import LinkAttacks, Links, safe_sizes, sums_of_votes
+from starcert.methods.links import LinkProof, link_attacks, node_rows
 from starcert.objects import Graph
 from starcert.objects.content import read_only
-from starcert.objects.threats import Threat
+from starcert.objects.threats import Rewire, Swap, Threat, read_threat
 from starcert.system.errors import InvalidParameterError, whole_number
 
 Whole = npt.NDArray[np.int64]
@@ -27,7 +27,8 @@ Truths = npt.NDArray[np.bool_]
 
 UNIT = 2**20  # scores are whole numbers of this part of 1: sums are exact
 FLOOR = 3.0  # log-probabilities below −FLOOR count as that
-WEIGHTS, BONUSES = (0.9, 0.6, 0.4), (0, 1, 2, 3, 4, 6, 8)  # those that `fit` tries
+WEIGHTS = 0.9, 0.6, 0.4  # those that `fit` tries
+Cast: TypeAlias = Literal["hard", "soft", "log"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,51 +70,70 @@ class LinkVotes:
         weight: float,
         bonus: float = 0.0,
         known: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+        votes: Cast = "hard",
     ) -> Self:
         """From the logits of a model that does not look at links, shape (nodes, classes).
 
         Own scores are log-probabilities, at least −3; the answer of the model gets `bonus` votes besides. Each node
         votes with `weight` for the answer of the model, or for its class where that is `known`: nodes and classes.
+        Soft votes are its probabilities, and log votes their logarithms, at least −3 and divided by 3.
         """
         scores = np.maximum(log_probabilities(logits), -FLOOR)
         if not 0 <= weight < np.inf or not 0 <= bonus < np.inf:
             raise InvalidParameterError("weight", "and bonus be numbers of 0 or more", (weight, bonus))
+        if votes not in get_args(Cast):
+            raise InvalidParameterError("votes", f"be one of {', '.join(get_args(Cast))}", votes)
         answers, unit = np.asarray(logits).argmax(axis=1), round(weight * UNIT)
         own = np.rint(scores * UNIT).astype(np.int64)
         own[np.arange(len(own)), answers] += round(bonus * unit)
+        every = np.eye(own.shape[1])
+        cast = {"hard": every[answers], "soft": np.exp(scores), "log": 1 + scores / FLOOR}[votes]
         if known is not None:
-            answers[np.asarray(known[0])] = np.asarray(known[1])
-        return cls(own, unit * np.eye(own.shape[1], dtype=np.int64)[answers])
+            cast[np.asarray(known[0])] = every[np.asarray(known[1])]
+        return cls(own, np.rint(unit * cast).astype(np.int64))  # each vote by itself is from 0 to its weight
 
     @classmethod
     def fit(
         cls,
         graph: Graph,
-        logits: npt.ArrayLike,
+        blind: npt.ArrayLike,
         labels: npt.ArrayLike,
         *,
         train: npt.ArrayLike,
         validation: npt.ArrayLike,
-        additions: int = 1,
-        deletions: int = 0,
+        threat: Threat | str = "additions:1",
     ) -> Self:
-        """The weight and the bonus with which most validation nodes are right and survive these attacks.
+        """The votes with which most validation nodes are right and certified under a threat.
+
+        Tried are three weights of a link, a bonus for the blind answer from none to more than the threat can undo, and
+        hard and soft votes. With a large enough bonus the answer is the blind one.
 
         Args:
             graph: the graph.
-            logits: those of a model that does not look at links, of all nodes.
+            blind: the logits of a model that does not look at links, of all nodes.
             labels: the classes of all nodes; those of nodes in neither set are not used.
             train: the nodes whose classes are known: they vote for these. Indices.
             validation: the nodes that decide, likewise. Of equals the smallest bonus, and the largest weight.
-            additions: how many links an attacker may add.
-            deletions: how many links it may delete besides.
+            threat: what the attacker can do.
         """
-        taught, deciding, truth = np.asarray(train), np.asarray(validation), np.asarray(labels)
+        asked, truth = read_threat(threat), np.asarray(labels)
+        taught, deciding = np.asarray(train), np.asarray(validation)
+        known, links = (taught, truth[taught]), Links.of(graph.n_nodes, graph.edges)
+        most = 2 * asked.most if isinstance(asked, Rewire | Swap) else asked.most
+        bonuses = sorted(
+            {
+                0,
+                1,
+                2,
+                *(most * times // 2 for times in (1, 2, 3, 4, 6)),
+                *(most * 8, int(links.degrees.max(initial=0)) + 8 * most),
+            }
+        )
         best, chosen = -1.0, None
-        for bonus, weight in product(BONUSES, WEIGHTS):
-            tried = cls.of_logits(logits, weight=weight, bonus=bonus, known=(taught, truth[taught]))
-            right = tried.answers(graph) == truth
-            share = float(np.mean((right & tried.survives(graph, additions=additions, deletions=deletions))[deciding]))
+        for bonus, weight, votes in product(bonuses, WEIGHTS, get_args(Cast)[:2]):
+            tried = cls.of_logits(blind, weight=weight, bonus=bonus, known=known, votes=votes)
+            found = tried._certify(graph, links, asked, deciding)
+            share = float(np.mean((found.labels == truth[deciding]) & (found.certified_sizes >= asked.most)))
             if share > best:
                 best, chosen = share, tried
         assert chosen is not None
@@ -121,12 +141,12 @@ class LinkVotes:
 
     def scores(self, graph: Graph) -> Whole:
         """The scores of each node, shape (nodes, classes)."""
+        return self._scores(graph, Links.of(graph.n_nodes, graph.edges))
+
+    def _scores(self, graph: Graph, links: Links) -> Whole:
         if graph.n_nodes != len(self.own) or graph.directed:
             raise InvalidParameterError("graph", f"be undirected, with {len(self.own)} nodes", graph)
-        found = self.own.copy()
-        for one, other in (graph.edges.T, graph.edges.T[::-1]):
-            np.add.at(found, one, self.votes[other])
-        return found
+        return sums_of_votes(self.own, self.votes, links)
 
     def answers(self, graph: Graph) -> Whole:
         """The class of each node."""
@@ -138,27 +158,10 @@ class LinkVotes:
 
         It is exact: where it says no, there is such an attack.
         """
-        whole_number("additions", additions, 0)
-        whole_number("deletions", deletions, 0)
-        scores = self.scores(graph)
-        answers, found = scores.argmax(axis=1), np.ones(graph.n_nodes, dtype=bool)
-        linked: list[list[int]] = [[] for _ in range(graph.n_nodes)]
-        for u, v in graph.edges.tolist():
-            linked[u].append(v)
-            linked[v].append(u)
-        for mine, rival in product(range(scores.shape[1]), repeat=2):
-            gains = self.votes[:, rival] - self.votes[:, mine]  # of an added link to each node
-            most = additions * max(0, gains.max(initial=0)) - deletions * min(0, gains.min(initial=0))
-            nodes = np.flatnonzero((answers == mine) & found & (scores[:, mine] - scores[:, rival] <= most))
-            if mine == rival or not len(nodes):
-                continue
-            order = np.argsort(-gains, kind="stable")
-            helpful = order[: int((gains > 0).sum())].tolist()
-            for node in nodes.tolist():
-                lead = int(scores[node, mine] - scores[node, rival])
-                lead -= int(gains[list(_others(helpful, {node, *linked[node]}, additions))].sum())
-                lead += int(np.sort(np.minimum(gains[linked[node]], 0))[:deletions].sum())
-                found[node] = lead > 0 or (lead == 0 and mine < rival)
+        cell = whole_number("deletions", deletions, 0), whole_number("additions", additions, 0)
+        links = Links.of(graph.n_nodes, graph.edges)
+        every = np.arange(graph.n_nodes)
+        found: Truths = safe_sizes(self._scores(graph, links), self.votes, links, LinkAttacks([[cell]]), every) == 1
         return found
 
     def certify(
@@ -166,18 +169,30 @@ class LinkVotes:
     ) -> Certificates[LinkProof]:
         """One certificate for each node: at every size of a threat it is certified, or broken; alpha is 0.
 
+        `proof.at_most_changed(k)` is how many of these answers one attack of size k can change at once.
+
         Args:
             graph: the graph.
-            threat: flips, deletions, additions, and deletions + additions, are decided; rewired edges, exchanged ends
-                and local budgets are certified as part of these.
+            threat: flips, deletions, additions, deletions + additions, local budgets, nodes that the attacker controls
+                (`controlled`: any flips at them) and one rewired edge are decided; more of them, and exchanged ends,
+                are certified as part of as many deletions and additions.
             nodes: those that are asked about; None: all. Indices.
         """
+        return self._certify(graph, Links.of(graph.n_nodes, graph.edges), read_threat(threat), nodes)
+
+    def _certify(
+        self, graph: Graph, links: Links, threat: Threat, nodes: npt.ArrayLike | None
+    ) -> Certificates[LinkProof]:
         index, about = node_rows(graph, nodes, self.own.shape[1])
-
-        def survives(deleted: int, added: int) -> Truths:
-            return self.survives(graph, additions=added, deletions=deleted)[index]
-
-        return certify_links(self.answers(graph)[index], survives, about, threat, how="votes of links")
+        attacks, budget = link_attacks(threat, graph)
+        scores = self._scores(graph, links)
+        certified = safe_sizes(scores, self.votes, links, attacks, index)
+        is_broken = certified < (1 if budget.relaxed else threat.most)
+        if budget.relaxed and not attacks.first_is_rewire:
+            is_broken[:] = False
+        broken = np.where(is_broken, certified + 1, 0)
+        proof = LinkProof(threat, "votes of links", budget.relaxed, certified, broken)
+        return Certificates(about, scores[index].argmax(axis=1), threat, proof)
 
 
 def log_probabilities(logits: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -188,8 +203,3 @@ def log_probabilities(logits: npt.ArrayLike) -> npt.NDArray[np.float64]:
     rest = given - given.max(axis=1, keepdims=True)
     found: npt.NDArray[np.float64] = rest - np.log(np.exp(rest).sum(axis=1, keepdims=True))
     return found
-
-
-def _others(ranked: list[int], taken: set[int], count: int) -> Iterator[int]:
-    """The first of ranked nodes that are not taken."""
-    return islice((node for node in ranked if node not in taken), count)

@@ -1,0 +1,164 @@
+"""The worst attack on sums of votes over links, in closed form: what each node loses by its links, added and deleted.
+
+The class of node v is the largest of own[v] + Σ votes[u] over the nodes u that v is linked to. Against a rival B of the
+answer A, a link to u does harm (votes[u, B] − votes[u, A])⁺ where it is added, and the opposite where it is deleted. So
+d deletions and a additions at v do the most harm with the d largest harms among its links and the a largest elsewhere.
+A loses iff the lead less the harm is below 0, or is 0 where B comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from starcert.math.arithmetic import compiled
+
+Whole = npt.NDArray[np.int64]
+Cell = tuple[int, int]
+"""At most i deletions and j additions."""
+
+NOTHING = -(2**62)  # where there is no link that could be changed so
+
+
+class Links(NamedTuple):
+    """Links by node: those of v are ends[starts[v] : starts[v + 1]]."""
+
+    starts: Whole
+    ends: npt.NDArray[np.int32]
+
+    @classmethod
+    def of(cls, n_nodes: int, pairs: Whole) -> Links:
+        """The links that are given once each, shape (links, 2)."""
+        degrees = np.bincount(pairs.ravel(), minlength=n_nodes)
+        starts = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
+        ends: npt.NDArray[np.int32] = _ends_of(pairs, starts)
+        return cls(starts, ends)
+
+    @property
+    def degrees(self) -> Whole:
+        """How many links each node has."""
+        return np.diff(self.starts)
+
+
+class LinkAttacks(NamedTuple):
+    """What an attacker may do at a node: at each size, some deletions and additions of its links."""
+
+    cells: Sequence[Sequence[Cell]]  # of each size: every attack lies within one of its cells
+    first_is_rewire: bool = False  # size 1 is one rewired edge, exactly; its cells are not looked at
+    owned: npt.NDArray[np.bool_] | None = None  # if given, one end of each changed link is such a node
+
+
+def sums_of_votes(own: Whole, votes: Whole, links: Links) -> Whole:
+    """The scores of all nodes, shape (nodes, classes)."""
+    found: Whole = _sums(own, votes, links.starts, links.ends)
+    return found
+
+
+def safe_sizes(scores: Whole, votes: Whole, links: Links, attacks: LinkAttacks, nodes: Whole) -> Whole:
+    """For each of some nodes, the largest size up to which no attack changes its answer; exact for the cells given."""
+    answers, n_sizes = scores.argmax(axis=1), len(attacks.cells)
+    found = np.full(len(nodes), n_sizes, dtype=np.int64)
+    cells = np.array(
+        [(size, *cell) for size, some in enumerate(attacks.cells, start=1) for cell in some], dtype=np.int64
+    ).reshape(-1, 3)
+    owned = np.ones(len(votes), dtype=np.bool_) if attacks.owned is None else attacks.owned
+    stamps = np.full(len(votes), -1, dtype=np.int64)  # the node whose link was seen last, so that none is cleared
+    reach = owned, links.degrees >= len(votes) - 1, attacks.first_is_rewire, stamps
+    for mine in np.unique(answers[nodes]).tolist():
+        places = np.flatnonzero(answers[nodes] == mine)
+        for rival in range(scores.shape[1]):
+            if rival == mine:
+                continue
+            gains = np.ascontiguousarray(votes[:, rival] - votes[:, mine])
+            ranked = np.argsort(-gains, kind="stable")
+            leads = scores[nodes[places], mine] - scores[nodes[places], rival] - int(rival < mine)
+            about = places, nodes[places], leads
+            _lower(found, about, gains, ranked, (links.starts, links.ends), cells, reach)
+            stamps[:] = -1
+    return found
+
+
+@compiled
+def _ends_of(pairs, starts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    ends, places = np.empty(2 * len(pairs), np.int32), starts[:-1].copy()
+    for i in range(len(pairs)):
+        u, v = pairs[i, 0], pairs[i, 1]
+        ends[places[u]] = v
+        ends[places[v]] = u
+        places[u] += 1
+        places[v] += 1
+    return ends
+
+
+@compiled
+def _sums(own, votes, starts, ends):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    found = own.copy()
+    for node in range(len(own)):
+        for place in range(starts[node], starts[node + 1]):
+            for each in range(own.shape[1]):
+                found[node, each] += votes[ends[place], each]
+    return found
+
+
+@compiled
+def _lower(found, about, gains, ranked, links, cells, reach):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0912
+    """Lowers what is found where a rival wins: where harm exceeds the leads."""
+    (places, nodes, leads), (starts, ends), (owned, is_full, rewires, stamps) = about, links, reach
+    most_deleted, most_added = 1, 1
+    for c in range(len(cells)):
+        most_deleted, most_added = max(most_deleted, cells[c, 1]), max(most_added, cells[c, 2])
+    lost, gained = np.zeros(most_deleted + 1, np.int64), np.zeros(most_added + 1, np.int64)
+    for i in range(len(nodes)):
+        node, lead, safe = nodes[i], leads[i], found[places[i]]
+        if safe == 0:
+            continue
+        lost[:], gained[:] = 0, 0
+        loses, gains_one = NOTHING, NOTHING  # the most that one link does, of any sign
+        rewired = 0
+        for place in range(starts[node], starts[node + 1]):
+            other = ends[place]
+            stamps[other] = node
+            if not (owned[node] or owned[other]):
+                continue
+            harm = -gains[other]
+            loses = max(loses, harm)
+            if not is_full[other]:  # its other end may be linked elsewhere
+                rewired = max(rewired, harm)
+            if harm > lost[most_deleted]:
+                slot = most_deleted
+                while slot > 1 and lost[slot - 1] < harm:
+                    lost[slot] = lost[slot - 1]
+                    slot -= 1
+                lost[slot] = harm
+        stamps[node] = node
+        n_gained, with_links = 0, not rewires
+        for rank in range(len(ranked)):
+            other = ranked[rank]
+            if stamps[other] == node or not (owned[node] or owned[other]):
+                continue
+            harm = gains[other]
+            gains_one = max(gains_one, harm)
+            if harm <= 0 or (n_gained == most_added and with_links):
+                break
+            if n_gained < most_added:
+                n_gained += 1
+                gained[n_gained] = harm
+            if not with_links and starts[other + 1] > starts[other]:  # one of its links may come here
+                with_links, rewired = True, max(rewired, harm)
+        if rewires and (rewired > lead or (min(loses, gains_one) > NOTHING and loses + gains_one > lead)):
+            found[places[i]] = 0
+            continue
+        for slot in range(1, most_deleted + 1):
+            lost[slot] += lost[slot - 1]
+        for slot in range(1, most_added + 1):
+            gained[slot] += gained[slot - 1]
+        for c in range(len(cells)):
+            size = cells[c, 0]
+            if size > safe:
+                break
+            if not (rewires and size == 1) and lost[cells[c, 1]] + gained[cells[c, 2]] > lead:
+                found[places[i]] = size - 1
+                break
