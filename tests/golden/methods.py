@@ -266,7 +266,8 @@ def links() -> dict[str, object]:
     graph = sc.Graph(14, nx.gnm_random_graph(14, 26, seed=3).edges)
     given = rng.integers(0, 6, (14, 3)), rng.integers(-1, 3, (14, 3))
     labels, logits = rng.integers(0, 3, 14), rng.integers(-8, 8, (14, 3)) * 1.0
-    chosen = sc.models.LinkVotes.fit(graph, logits, labels, train=range(5), validation=range(5, 14), threat="additions:1")
+    how = {"train": range(5), "validation": range(5, 14), "threat": "additions:1"}
+    chosen = sc.models.LinkVotes.fit(graph, logits, labels, **how)
     found = {}
     for name, votes in {"given": sc.models.LinkVotes(*given), "fitted": chosen}.items():
         survives = {
