@@ -261,3 +261,21 @@ def test_evidence_gives_up_where_an_attack_on_one_site_clearly_changes_the_answe
     assert found[0].verdict(threat) == "broken"
     certified = smoothed.certify([graph], threat="additions:1", **how)
     assert certified[0].verdict("additions:1") == "certified"
+
+
+def test_an_answer_that_stands_against_each_other_class_is_not_given_up():
+    """Attacked at the pair 0–1, class 0 has less than half of the votes, and no other class more than 0.3."""
+    graph = sc.Graph(6, [])
+    salt = np.random.default_rng(1).integers(1, 1_000, (6, 6))
+
+    def answers(batch):
+        adjacency = batch.adjacency()
+        mixed = (adjacency * salt).sum(axis=(1, 2)) % 100
+        lost = mixed < np.where(adjacency[:, 0, 1], 60, 35)
+        return lost * (1 + mixed % 2)
+
+    classifier = sc.classifiers.from_callable(answers, on="batch", n_classes=3)
+    smoothed = sc.SmoothedClassifier(classifier, sc.Noise(all=0.3))
+    asked = {"samples": 4_000, "seed": 1, "threat": "flips:1", "evidence": sc.Evidence(own_samples=0)}
+    (one,) = smoothed.certify([graph], **how_to(**asked, plan="decided"))
+    assert one.verdict("flips:1") == "certified"

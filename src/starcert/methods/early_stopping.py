@@ -164,13 +164,18 @@ class DecidedPlan(Plan):
     ) -> bool:
         """Whether an attack on a single site clearly changes the answer: no further votes will prove that none does.
 
-        By E[Y·L] of that attack less some standard errors: an estimate will do, for giving up claims nothing.
+        By E[Y·L] of that attack less some standard errors: an estimate will do, for giving up claims nothing. Y = 1 for
+        a vote for one other class, as an answer may stand with less than half of the votes.
         """
         record, (contest,) = votes.records[0], votes.contests
         if record is None or contest != PLAIN or len(record) * record.n_sites > MAX_INFLUENCES:
             return False
-        sure = sure_influences(record, axes, SURE) + len(record) / record.n_copies
-        worst = np.flatnonzero(sure > contest.limit)
+        label = int(votes.labels[0])
+        worst = np.empty(0, np.int64)
+        for rival in np.unique(record.answers):
+            only = replace(record, answers=np.where(record.answers == rival, rival, label)).disagreeing_with([label])
+            sure = sure_influences(only, axes, SURE) + len(only) / only.n_copies
+            worst = np.union1d(worst, np.flatnonzero(sure > contest.limit))
         if self.questions is not None:
             singles = [block.ravel() for block in self.questions[graph].attacks[0] if block.shape[1] == 1]
             listed = np.concatenate([*singles, np.empty(0, np.int64)]) % record.n_sites
