@@ -76,6 +76,6 @@ def test_pages_are_made_by_a_jinja_without_known_holes():
 
 
 def test_the_page_on_clusters_says_who_may_run_code():
-    text = (ROOT / "docs" / "cluster.md").read_text()
-    for words in ("## Who may connect", "Security(", "require_encryption=True", "tls://", "NUMBA_CACHE_DIR", "0700"):
+    text = (ROOT / "docs" / "voting.md").read_text()
+    for words in ("Who may connect", "Security(", "require_encryption=True", "tls://", "NUMBA_CACHE_DIR", "0700"):
         assert words in text, words

@@ -37,16 +37,17 @@ NEEDS = {
     "api-files": ("matplotlib",),
     "api-models": ("torch_geometric",),
     "benchmark": ("torch_geometric", "sklearn", "matplotlib"),
-    "blind": ("sklearn",),
-    "cluster": ("distributed",),
+    "blind": ("torch_geometric", "sklearn"),
     "evidence": ("grakel",),
+    "exact": ("sklearn",),
+    "index": ("torch_geometric",),
     "kinds": ("torch_geometric", "rdkit"),
     "models": ("torch_geometric", "grakel", "rdkit", "pandas", "sklearn"),
     "paper": ("grakel", "matplotlib"),
     "regions": ("rdkit", "grakel", "matplotlib"),
     "tutorial": ("torch_geometric", "grakel", "pandas"),
     "values": ("torch_geometric", "rdkit", "pandas"),
-    "worth": ("torch_geometric", "sklearn"),
+    "voting": ("distributed",),
 }
 """What the examples of a page need besides the package itself; `test_gallery.py` runs those of the gallery,
 and `test_recipes.py` those about additions of one's own."""
@@ -62,16 +63,16 @@ FOLDERS = {path.name for place in (ROOT, ROOT / "src" / "starcert") for path in 
 """Folders of the repository and packages of the library: a path in the text that begins with one must exist."""
 
 SLOW = {
-    "cluster", "commands", "index", "models", "paper", "regions", "threats", "tutorial", "values",
-    "voting", "worth",
+    "blind", "commands", "index", "models", "paper", "regions", "threats", "tutorial", "values",
+    "voting",
 }  # fmt: skip
 """Run by `make test-slow`. Those of the index are the README's first commands, which every run of the tests tries."""
 
 NOT_RUN = {
     ("benchmark", "it takes a few minutes on two cores."),
-    ("cluster", "it needs a Slurm cluster."),
-    ("cluster", "it needs a Kubernetes cluster."),
-    ("cluster", "it needs certificates."),
+    ("voting", "it needs a Slurm cluster."),
+    ("voting", "it needs a Kubernetes cluster."),
+    ("voting", "it needs certificates."),
     ("index", "it installs the package."),
     ("paper", "it takes about two hours on two cores, the studies beyond the paper included."),
 }

@@ -24,7 +24,7 @@ def views_in(text: str, begin: str, end: str) -> list[str]:
 
 
 def rows_of_other_kinds() -> dict[str, list[str]]:
-    table = (DOCS / "classifiers.md").read_text().partition("a batch also has |")[2].partition("\n\n")[0]
+    table = (DOCS / "models.md").read_text().partition("a batch also has |")[2].partition("\n\n")[0]
     rows = [line.strip("|").split("|") for line in table.splitlines()[2:]]
     return {kind.strip(): [each for each in re.findall("`([^`]+)`", said) if "(" in each] for kind, said in rows}
 

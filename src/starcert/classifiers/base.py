@@ -61,7 +61,7 @@ class Classifier(ABC):
 
     The answer on a copy may depend on that copy alone. Voting checks it on a few copies at the start, and the audit on
     many at the end of a run, in other batches and alone: a classifier that answers one of them differently is refused.
-    docs/classifiers.md says when to override what.
+    docs/models.md says when to override what.
 
     Example:
         >>> class ManyEdges(Classifier):
