@@ -1,4 +1,4 @@
-"""Votes, the certificates of p_A that they give, and the figures that are read off them."""
+"""Votes, the certificates of p_A that they give, and the figures that are derived from them."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def test_other_numbers_of_axes_and_labels_are_refused():
 def test_stacked_maps_share_one_scale():
     votes = sc.Votes([[80, 20], [30, 70], [9, 91]], selection=[[9, 1], [3, 7], [0, 9]])
     few = sc.certify(sc.clopper_pearson(votes), NOISE)
-    many = sc.certify(BOUNDS, NOISE, anchored=["The regions were read off the edges."] * 3)
+    many = sc.certify(BOUNDS, NOISE, anchored=["The regions were derived from the edges."] * 3)
     maps = {
         "few": sc.display.RadiusMap.from_certificates(few, [0, 1, 1], max_radius=(2, 5)),
         "many": sc.display.RadiusMap.from_certificates(many, [0, 1, 1], max_radius=(2, 5)),

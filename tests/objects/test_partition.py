@@ -58,7 +58,7 @@ def test_present_edges():
     assert partition.reason.endswith(".")
     assert "bonds" in partition.reason
     attacked = Graph(4, [(0, 3)], nodes="abcd")
-    for other in (graph, attacked):  # the regions are frozen at the graph they were read off
+    for other in (graph, attacked):  # the regions are frozen at the graph they were derived from
         regions = regions_of(partition, other)
         assert regions["bonds"] == [{"a", "b"}, {"b", "c"}]
         assert sorted(map(sorted, regions["gaps"])) == [["a", "c"], ["a", "d"], ["b", "d"], ["c", "d"]]

@@ -46,7 +46,7 @@ def test_regions_that_are_the_edges_of_the_graph_are_anchored(name):
     assert partition.anchored is None
     sites = partition.sites(GRAPH)
     assert sites.anchored
-    assert sites.reason.count("as if they were read off it.") == (2 if name == "both" else 1)
+    assert sites.reason.count("as if they were derived from it.") == (2 if name == "both" else 1)
     assert all(region in sites.reason for region in partition.regions if region != "rest")
     # It is a matter of the graph: with other edges there is nothing to see.
     assert not partition.sites(sc.Graph(6, [(0, 2), (0, 5), (2, 5)], nodes="uvwxyz")).anchored

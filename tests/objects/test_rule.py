@@ -233,7 +233,7 @@ def left_out_known_beforehand(graph):
 def test_a_rule_that_knows_just_the_edges_beforehand_has_them_from_somewhere(rule):
     sites = partition_by_rule(rule, GRAPH).sites(GRAPH)
     assert sites.anchored
-    assert "as if they were read off it" in sites.reason
+    assert "as if they were derived from it" in sites.reason
     other = sc.Graph(5, [(0, 4), (2, 4)])
     assert not partition_by_rule(rule, other).sites(other).anchored
     rule.anchored = False

@@ -1,4 +1,4 @@
-"""What is read off votes, and what they would be with more of them or with other luck."""
+"""What is derived from votes, and what they would be with more of them or with other luck."""
 
 from itertools import pairwise
 

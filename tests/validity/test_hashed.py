@@ -70,7 +70,7 @@ def brute_answers(base, masks):
 
 
 def masks_of(voting):
-    """Which pairs each voter sees, read off what it sees of the complete graph."""
+    """Which pairs each voter sees, derived from what it sees of the complete graph."""
     (copies,) = voting.copies([GRAPHS[-1]])
     return [np.array([list(pair) in copy.edges.tolist() for pair in PAIRS]) for copy in copies]
 
@@ -230,7 +230,7 @@ def test_ties_that_count_for_the_answer_claim_what_is_false(monkeypatch):
 
 @pytest.mark.parametrize("reads", ["edges", "nodes with an edge"])
 def test_groups_that_follow_from_the_graph_claim_what_is_false(reads):
-    """A number that was read off each graph decides the groups, so an attacked graph has others."""
+    """A number that was derived from each graph decides the groups, so an attacked graph has others."""
 
     def read(row):
         ends = [pair[1] + 1 for pair, there in zip(PAIRS, row, strict=True) if there]

@@ -16,7 +16,7 @@ BLIND = "blind"  # the setting
 
 @dataclass(frozen=True)
 class BlindRow:
-    """What a model answers that sees nothing an attack can change, or why there is none (`missing`).
+    """The answers of a model that sees nothing an attack can change, or the reason that there is none (`missing`).
 
     Example:
         >>> BlindRow("logistic regression on counts of label", 0.9, learned_from=20, answers=(0, 1)).answers
@@ -38,7 +38,7 @@ class BlindRow:
 
     @classmethod
     def of(cls, archive: Archive | ExactArchive) -> BlindRow | None:
-        """What an archive says; None if nothing that can be read: settings are what a file says."""
+        """The blind row of an archive; None if it has none that can be read, because settings may hold anything."""
         kept = archive.settings.get(BLIND)
         if not isinstance(kept, Mapping):
             return None

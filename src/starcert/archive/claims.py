@@ -1,4 +1,4 @@
-"""What a file claims about each row, one type for each kind of claim: `verification.PROVERS` has a prover for each."""
+"""The claims of a file about each row, one type for each kind: `verification.PROVERS` has a prover for each."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Answer(NamedTuple):
 
 
 class Reach(NamedTuple):
-    """How many flips on each axis change nothing."""
+    """The numbers of flips on each axis that change nothing."""
 
     frontier: tuple[Level, ...]  # the maximal certified radii
     beyond: tuple[Level, ...]  # the minimal radii that are not certified
@@ -74,7 +74,7 @@ class Together(NamedTuple):
 
 
 class TriedRow(NamedTuple):
-    """What trying every attack has shown about a row: the sizes that change nothing, and the first that does."""
+    """The result of trying every attack on a row: the sizes that change nothing, and the first that does."""
 
     row: int
     certified: int
@@ -85,7 +85,7 @@ Claim: TypeAlias = Answer | Reach | Size | Broken
 
 
 def claims_of(certificate: Certificate) -> tuple[Claim, ...]:
-    """What a certificate says."""
+    """The claims that a certificate makes."""
     frontier, asked = certificate.frontier, certificate.asked
     attacks: list[tuple[Level, FoundAttack | None]] = []
     any_flips, size = None, list[Claim]()

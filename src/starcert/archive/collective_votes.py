@@ -54,7 +54,7 @@ class KeptClaims:
 
     @classmethod
     def of(cls, votes: Collective | None, claims: Sequence[CollectiveClaim] | None) -> KeptClaims | None:
-        """What an archive keeps: the claims that were made; by default those about the whole threat of a file.
+        """The part that an archive keeps: the claims that were made; by default those about the whole threat of a file.
 
         None without claims, or if it is not known of any object where flips fell.
         """
@@ -77,7 +77,7 @@ class KeptClaims:
 
     @cached_property
     def checkers(self) -> list[TargetsChecker | None]:
-        """What proves the claims, for each object; None where no flips are known."""
+        """The provers of the claims, one for each object; None where no flips are known."""
         votes, n_classes = self.votes, self.votes.votes.counts.shape[1]
         return [
             None if ballots is None else TargetsChecker(ballots, each.axes, n_classes)
@@ -85,7 +85,7 @@ class KeptClaims:
         ]
 
     def evidence(self, noise: Noise) -> list[GraphEvidence | None]:
-        """What the side file keeps about each object; None where no flips are known."""
+        """The part of the side file about each object; None where no flips are known."""
         return [
             None if ballots is None else joint_evidence(ballots, each.sites, each.axes, each.asked.attacks, noise)
             for each, ballots in zip(self.votes.asked, self.votes.ballots, strict=True)
@@ -117,7 +117,7 @@ class KeptClaims:
         ]
 
     def content(self, noise: Noise) -> tuple[object, ...]:
-        """What is equal where files would be."""
+        """Values that are equal where files would be equal."""
         return self.to_json({}), self.evidence(noise)
 
 

@@ -1,4 +1,4 @@
-"""How the votes of a file were drawn: premises of drawing some again, with the counts of each chunk in a side file.
+"""The way the votes of a file were drawn: enough to draw some again, with the counts of each chunk in a side file.
 
 No claim is proved from it. The JSON file has seed, chunk size, first chunk, backend and the key of each object; the
 side file has for each purpose the counts of all chunks, object by object, for all classes but the last.
@@ -43,7 +43,7 @@ def drawn_keys(votes: Votes) -> dict[str, Iterable[object]]:
 
 
 def read_drawn(top: dict[str, Field], path: Path, votes: Votes) -> ChunkCounts | None:
-    """How these votes were drawn, as a file states it; counts of chunks must add up to them, if they are there."""
+    """The way these votes were drawn, by the file; counts of chunks, if there are any, must add up to the votes."""
     if "drawn" not in top or "keys" not in top:
         if "drawn" in top or "keys" in top:
             raise MalformedError("'drawn' and 'keys' must both be there, or neither.")

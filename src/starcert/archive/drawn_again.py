@@ -2,7 +2,8 @@
 
 Of votes, chunks that a seed chooses are drawn and counted again. The counts of each must be those that the archive
 keeps, and so must the flips of the votes against a class, and the votes at attacked objects. Of tried attacks, all that
-break are tried again, and a sample of the others. The seed is chosen after the fact, so that nobody can know which.
+break are tried again, and a sample of the others. The seed is chosen after the fact, so no author of
+a file can know which.
 """
 
 from __future__ import annotations
@@ -143,7 +144,7 @@ class WholeChunk(NamedTuple):
 
     @property
     def n_copies(self) -> int:
-        """How many copies there are."""
+        """The number of copies."""
         return self.chunk.samples
 
     def ask(self, job: Job, sites: Sites) -> Asking[tuple[Again, Ballots]]:
@@ -174,11 +175,11 @@ class Strand(NamedTuple):
 
     @property
     def chunks(self) -> int:
-        """How many there are."""
+        """The number of chunks."""
         return len(self.lengths)
 
     def names(self, names: Sequence[str]) -> Sequence[str]:
-        """What its rows are called."""
+        """The names of its rows."""
         return names[self.rows.start : self.rows.stop]
 
     def piece(self, number: int) -> WholeChunk | OwnChunk:
@@ -200,7 +201,7 @@ class KeptVotes(NamedTuple):
 
     @classmethod
     def of(cls, archive: Any, method: Any, objects: Any, path: str) -> KeptVotes:  # noqa: ANN401  (either kind)
-        """What an archive keeps; refused unless model and data are such as it says."""
+        """The kept part of an archive; refused unless model and data are as the archive says."""
         of_numbers = isinstance(archive, IntervalArchive)
         premises = archive.result.proof if of_numbers else archive
         votes: Votes = premises.votes
@@ -247,7 +248,7 @@ class KeptVotes(NamedTuple):
                     yield Strand(range(row, row + 1), number, row - first, labels[row], lengths, "own", attack)
 
     def compare(self, piece: WholeChunk | OwnChunk, answers: Any) -> tuple[list[tuple[Any, ...]], int]:  # noqa: ANN401
-        """What is otherwise than the archive has it, and 1 if that may be because classes tie, else 0."""
+        """The differences from the archive, and 1 if they may be because classes tie, else 0."""
         if isinstance(piece, OwnChunk):
             return self._compare_own(piece, *answers[0])
         again, everything = answers
@@ -297,7 +298,7 @@ class KeptVotes(NamedTuple):
 def _compared(
     ballots: Ballots, number: int, every: Ballots, tied: npt.NDArray[np.bool_], counts: Integers
 ) -> tuple[bool, bool]:
-    """Whether ballots have a chunk as it came out again, with these counts; and whether it differs, but only by ties.
+    """Compares a redrawn chunk with these counts: true if equal; and true if it differs only by ties.
 
     `every` has all copies of the chunk, `tied` where classes tie, shape (copies, targets).
     """

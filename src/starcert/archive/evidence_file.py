@@ -78,7 +78,7 @@ Bytes = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True, eq=False)
 class GraphEvidence:
-    """What the verdicts on one graph are proved from, besides the counts of its votes."""
+    """The data, besides the counts of its votes, from which the verdicts on one graph are proved."""
 
     record: Ballots  # the votes against the class, and which sites flipped in each
     sites: tuple[Whole, ...]  # the flat positions of the sites of each axis, in the order of `noise.axes`
@@ -91,7 +91,7 @@ class GraphEvidence:
 
     @classmethod
     def of(cls, record: Ballots | None, verdicts: Verdicts | None) -> GraphEvidence | None:
-        """What verdicts rest on; None if there are none."""
+        """The data that verdicts rest on; None if there are none."""
         if record is None or verdicts is None or verdicts.grounds is None:
             return None
         axes, most, own, max_flips, attacks = verdicts.grounds
@@ -103,7 +103,7 @@ class GraphEvidence:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many sites each axis has."""
+        """The number of sites on each axis."""
         return tuple(map(len, self.sites))
 
     def axes(self, noise: Noise) -> tuple[AttackAxis, ...]:
@@ -179,7 +179,7 @@ class GraphEvidence:
         return self.axes(noise)
 
     def __eq__(self, other: object) -> bool:
-        """Whether both would be written as the same numbers."""
+        """True if both would be written as the same numbers."""
         if not isinstance(other, GraphEvidence):
             return NotImplemented
         pairs = zip_longest(_parts(self), _parts(other), fillvalue=("", ()))
@@ -244,7 +244,7 @@ def unpack(
     listed: Sequence[Sequence[int]] | None = None,
     n_targets: Sequence[int] | None = None,
 ) -> list[GraphEvidence | None]:
-    """What `pack` made, as far as the votes for each class can take it; `GraphEvidence.check` says whether it fits.
+    """Reads the result of `pack`, as far as the votes for each class allow; `GraphEvidence.check` checks that it fits.
 
     `listed` is how many attacks of each size a threat lists, for each object. With `n_targets`, those of each graph,
     all votes are there.

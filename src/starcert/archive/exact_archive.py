@@ -42,7 +42,7 @@ SAYS = (
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ExactArchive(Kept):
-    """What trying attacks has shown, and what a reader wants to know about the objects."""
+    """The results of trying attacks, and the data about the objects that a reader needs."""
 
     kind = "exact"
     result: Certificates[TriedAttacks]  # as a file states it; labels are class numbers
@@ -81,12 +81,12 @@ class ExactArchive(Kept):
 
     @property
     def of_unknown_threat(self) -> bool:
-        """Whether the threat is known by its text alone."""
+        """True if the threat is known by its text alone."""
         return isinstance(self.result.proof.threat, StatedThreat)
 
     @property
     def object_names(self) -> tuple[str, ...]:
-        """What the first row of each object is called."""
+        """The name of the first row of each object."""
         first = dict(zip(reversed(self.result.objects.tolist()), reversed(self.names), strict=True))
         return tuple(first.get(number, "") for number in range(len(self.result.proof.ends)))
 

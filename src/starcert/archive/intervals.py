@@ -104,7 +104,7 @@ class IntervalArchive(Kept):
         return tuple(self.result.anchored)
 
     def title(self, claim: Claim) -> str:
-        """What a claim is about, in a few words."""
+        """The subject of a claim, in a few words."""
         asked = self.result.proof.asked
         under = "without attack" if claim.threat is None and not claim.size else (
             f"under {claim.threat.label if claim.threat else (asked or ())[0].threat.label_of(claim.size)}"
@@ -268,7 +268,7 @@ def intervals_from_json(whole: Field, path: Path) -> IntervalArchive:
 def _kept(
     found: GraphEvidence, noise: Noise, counts: Whole, capacity: tuple[int, ...], asked: Question | None, name: str
 ) -> tuple[KeptSites, Ballots]:
-    """What a side file keeps about an object, checked: its votes, its axes and its listed attacks."""
+    """The checked part of a side file about an object: its votes, its axes and its listed attacks."""
     votes, axes = joint_votes(found, noise, counts, None, asked, name)
     if any(map(operator.lt, capacity, found.sizes)) or (asked is None and capacity != found.sizes):
         raise MalformedError(f"the capacity of {name} must be the sizes of its axes, {found.sizes}.")

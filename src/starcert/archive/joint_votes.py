@@ -23,7 +23,7 @@ from starcert.objects.noise import Noise
 def joint_evidence(
     ballots: Ballots, sites: Whole, axes: Sequence[AttackAxis], attacks: AttackList | None, noise: Noise
 ) -> GraphEvidence:
-    """What a side file keeps of ballots: the flips of these sites, which are those of the axes; no others."""
+    """The part of ballots that a side file keeps: the flips of these sites, which are those of the axes; no others."""
     values, valued = np.zeros(len(sites), dtype=np.uint8), [axis for axis in axes if axis.moves is not None]
     for axis in valued:
         values[np.searchsorted(sites, axis.sites)] = axis.values

@@ -1,4 +1,4 @@
-"""What all archives share: rows with names and true values, settings and versions; and a head, then lists, as JSON."""
+"""The common part of all archives: rows with names and true values, settings, versions; a head, then lists, as JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from starcert.system.files import versions
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Kept:
-    """What an archive says about its rows and about how it was made: no claim rests on it."""
+    """The part of an archive about its rows and about how it was made: no claim rests on it."""
 
     names: tuple[str, ...]  # what the data calls each row: an object, or a target
     labels: tuple[Any, ...]  # the true class of each row, or its true number; None: not known
@@ -28,7 +28,7 @@ class Kept:
 
     @property
     def word(self) -> str:
-        """What a row is about: a graph, a node, or what the settings call the objects."""
+        """The word for a row: a graph, a node, or the word for objects in the settings."""
         of_nodes = self.nodes is not None or self.settings.get("targets") == "nodes"
         return "node" if of_nodes else str(self.settings.get("objects", "graphs")).removesuffix("s")
 
@@ -51,7 +51,7 @@ def about_rows(
     labels: Sequence[object] | None,
     settings: Mapping[str, object] | None,
 ) -> dict[str, Any]:
-    """What an archive says about the rows of a result: by default names are numbers, and no label is known."""
+    """The archive's rows for a result: by default names are numbers, and no label is known."""
     for what, given in (("names", names), ("labels", labels)):
         if given is not None and len(given) != len(objects):
             raise InvalidParameterError(what, f"be one for each of {len(objects)} rows", len(given))

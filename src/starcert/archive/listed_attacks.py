@@ -27,7 +27,7 @@ Whole = npt.NDArray[np.int64]
 
 
 def question_to_json(asked: Question) -> dict[str, object]:
-    """What is asked about an object, without its attacks."""
+    """The question about an object, without its attacks."""
     return {"levels": [sorted(levels) for levels in asked.levels], "attacks": asked.counts}
 
 
@@ -109,7 +109,7 @@ class AttackIndex:
 
 
 def _any_twice(rows: Whole) -> bool:
-    """Whether two rows are equal: mostly they ascend, and then none are."""
+    """True if two rows are equal: mostly they ascend, and then none are."""
     first = (rows[1:] != rows[:-1]).argmax(axis=1)[:, None]
     if (np.take_along_axis(rows[1:], first, 1) > np.take_along_axis(rows[:-1], first, 1)).all():
         return False

@@ -1,4 +1,4 @@
-"""What takes the objects of a file, or its classifier: attacks are listed anew, and answers are asked for again."""
+"""Checks that need the objects of a file, or its classifier: attacks are listed again, and answers are compared."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from starcert.voting.plans import Job
 
 
 def listed_otherwise(archive: Archive, sites: Problem | Sequence[Sites]) -> Iterator[Mismatch]:
-    """What differs between the attacks of a file and those that its threat lists on the objects."""
+    """The differences between the attacks of a file and those that its threat lists on the objects."""
     given, objects = list(sites.sites if isinstance(sites, Problem) else sites), archive.votes.objects.tolist()
     if len(given) != max(objects) + 1:
         raise InvalidParameterError("sites", f"have one entry for each of {max(objects) + 1} objects", len(given))
@@ -49,7 +49,7 @@ def listed_otherwise(archive: Archive, sites: Problem | Sequence[Sites]) -> Iter
 
 
 def _same(one: Question, other: Question) -> bool:
-    """Whether two questions list the same attacks."""
+    """True if two questions list the same attacks."""
     pairs = zip(chain(*one.attacks), chain(*other.attacks), strict=False)
     return one.counts == other.counts and all(starmap(np.array_equal, pairs))
 
@@ -63,7 +63,7 @@ def tried_again(
     seed: int,
     progress: bool | None,
 ) -> tuple[list[Mismatch], int]:
-    """What is otherwise where all attacks that break are tried again, and a sample of the others, and how many were."""
+    """Tries all breaking attacks again, and a sample of the others: the differences, and the number of attacks."""
     exact = classifier if isinstance(classifier, ExactClassifier) else ExactClassifier(classifier)
     asked = archive.result.proof.threat if threat is None else read_threat(threat)
     if isinstance(asked, StatedThreat):
@@ -97,7 +97,7 @@ def _chosen(archive: ExactArchive, sample: int, rng: np.random.Generator) -> lis
 def _recounted(
     archive: ExactArchive, job: Job, number: int, attacks: OrderedAttacks, numbers: Sequence[int]
 ) -> Iterator[Mismatch]:
-    """What the threat and the classifier say differently about one object."""
+    """The differences that the threat and the classifier show on one object."""
     result = archive.result
     rows = np.flatnonzero(result.objects == number).tolist()
     name = archive.names[rows[0]] if rows else ""

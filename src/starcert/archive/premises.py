@@ -97,7 +97,7 @@ def evidence_from_json(
 
 
 def questions_from_json(field: Field, threat: Threat, n_axes: int, n_objects: int) -> list[Question]:
-    """What a threat asks about each object, without its attacks."""
+    """The question of a threat about each object, without its attacks."""
     from starcert.archive.threat_texts import question_from_json  # noqa: PLC0415  (threats list attacks on objects)
 
     found = [question_from_json(each, threat, n_axes) for each in field.items()]
@@ -106,7 +106,7 @@ def questions_from_json(field: Field, threat: Threat, n_axes: int, n_objects: in
 
 
 def audit_from_json(field: Field) -> Audit:
-    """What an audit found, as a file states it."""
+    """The result of an audit, as a file states it."""
     names = [each.name for each in fields(Audit)]
     inside = field.members(*names, "says")
     audit = Audit(*(inside[name].whole(MAX_VOTES) for name in names))

@@ -236,11 +236,11 @@ class Archive(Kept):
 
     @property
     def together_claims(self) -> tuple[CollectiveClaim, ...]:
-        """What is claimed about all answers at once."""
+        """The claims about all answers at once."""
         return () if self.collective is None else self.collective.claims
 
     def __eq__(self, other: object) -> bool:
-        """Whether both would be written to the same file, which holds boxes and no capacities."""
+        """True if both would be written to the same file, which holds boxes and no capacities."""
         return isinstance(other, Archive) and self._content() == other._content()
 
     __hash__ = None  # type: ignore[assignment]
@@ -262,7 +262,7 @@ class Archive(Kept):
 
 
 def states_margins(votes: Votes) -> bool:
-    """Whether a file says how margins were chosen: where there are more than two classes, and selection votes.
+    """True if a file states how margins were chosen: with more than two classes, and selection votes.
 
     Version 0.1.0 took the multi-class margin there, and said nothing: its files are refused. With a fallback none is
     chosen.

@@ -38,7 +38,7 @@ MAX_DIRECTORY = 2**13  # more bytes than the list of the members of a file takes
 
 
 class PackedArrays:
-    """What is left of the arrays of an `.npz` file: each is unpacked only as far as it is taken.
+    """The arrays of an `.npz` file that are still packed: each is unpacked only as far as it is taken.
 
     They take at most `most` bytes in all; by default as many as flips of a file of this size may take.
     """

@@ -84,7 +84,7 @@ def threat_from_json(field: Field, *, by_radius: bool = False) -> Threat:
 
 
 def _is_foreign(text: str) -> bool:
-    """Whether a text that cannot be read has no word of ours, or is read once others are replaced by one of ours."""
+    """True if a text that cannot be read has no word of ours, or can be read once other words are replaced by ours."""
     tokens = _TOKENS.findall(_CALL.sub(_STAND_IN, text) if len(text) <= MAX_TEXT else text)
     ours = {each for each in tokens if normalize("NFKC", each.partition(":")[0]).casefold() in _WORDS}
     if not ours or len(text) > MAX_TEXT:
@@ -97,7 +97,7 @@ def _is_foreign(text: str) -> bool:
 
 
 def question_from_json(field: Field, threat: Threat, n_axes: int) -> Question:
-    """What is asked about an object; its attacks are in the side file, if anywhere."""
+    """The question about an object; its attacks are in the side file, if anywhere."""
     inside = field.members("levels", "attacks")
     levels = [[level.wholes(n_axes, MAX_RADIUS) for level in levels.items()] for levels in inside["levels"].items()]
     counts = inside["attacks"].wholes(threat.most, MAX_ATTACKS)

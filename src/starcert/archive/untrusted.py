@@ -165,7 +165,7 @@ def parse(text: str) -> Field:
 
 
 def _depth(value: object) -> int:
-    """How many lists and objects lie within each other at most."""
+    """The nesting depth of lists and objects."""
     depth, level = 0, [value]
     while level := [each for each in level if isinstance(each, dict | list)]:
         depth += 1
@@ -193,7 +193,7 @@ def _short(text: str) -> str:
 
 @contextmanager
 def archive_errors(path: str | PathLike[str] | None = None) -> Iterator[None]:
-    """What keeps a file from being written and, given its path, what is wrong in it, as an error of archives."""
+    """Turns errors in writing a file, and, given its path, in its content, into errors of archives."""
     try:
         yield
     except WriteError as error:
@@ -206,7 +206,7 @@ def archive_errors(path: str | PathLike[str] | None = None) -> Iterator[None]:
 
 @contextmanager
 def proof_errors(path: str | PathLike[str]) -> Iterator[None]:
-    """What keeps the claims of a file from being proved again, as an error of archives: too much work, or numbers."""
+    """Turns obstacles to proving the claims of a file again into errors of archives: too much work, or numbers."""
     try:
         yield
     except DisagreementError:

@@ -57,7 +57,7 @@ TAKEN_AS_STATED = (
     "these have (capacity), whether they are anchored, that no attack is missing where a threat lists its attacks, and "
     "that blind answers are blind."
 )
-"""What a proof from a file rests on. Documentation and commands use these words."""
+"""The kinds of proof of a file. Documentation and commands use these words."""
 
 TRIED_AS_STATED = (
     "Taken as stated, because no file can prove it: the answers of the classifier, that it answers the same whenever "
@@ -171,12 +171,12 @@ class Verification:
 
     @property
     def taken_as_stated(self) -> str:
-        """What no file can prove."""
+        """The premises that no file can prove."""
         return TRIED_AS_STATED if self.archive.kind == "exact" else TAKEN_AS_STATED
 
     @property
     def premise(self) -> str:
-        """What is taken as stated about the attacks of a threat; "" where none are listed."""
+        """The premise about the attacks of a threat that is taken as stated; "" where none are listed."""
         archive = self.archive
         if archive.kind == "exact":
             words = " That threat is not starcert's own: it is known by this text alone, and so are its counts."
@@ -275,7 +275,7 @@ def verify(
 
 
 def _mismatches(row: int, name: str, proofs: object, claims: Iterable[object]) -> Iterator[Mismatch]:
-    """What is false of the claims about a row."""
+    """Yields the errors in the claims about a row."""
     for claim in claims:
         for difference in prover_of(type(claim))(proofs, claim):
             yield Mismatch(row, name, *difference)

@@ -64,14 +64,14 @@ Fit = Callable[[Labels], Learned]  # learns from the training objects at these p
 
 @dataclass(frozen=True)
 class Blindfold:
-    """What may be looked at: all that noise, regions and threat leave alone."""
+    """The part of objects that may be seen: all that noise, regions and threat leave alone."""
 
     noise: Noise | None
     regions: Regions | None
     threat: Threat | None
 
     def show(self, clean: CleanObject) -> Untouched:
-        """What is left of an object."""
+        """The visible part of an object."""
         if self.noise is None:
             sites = Sites(clean, tuple(each.name for each in clean.layers), tuple(e.everything() for e in clean.layers))
         else:

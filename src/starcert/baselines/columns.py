@@ -36,7 +36,7 @@ class _Column:
 
     @classmethod
     def of(cls, name: str, given: Sequence[Any]) -> _Column | None:
-        """How data of this name are shown, given those of the training objects; None: not at all."""
+        """The form in which data of this name are shown, given those of the training objects; None: not at all."""
         arrays = [as_array(each) for each in given]
         if any(each is None or each.ndim not in (1, 2) for each in arrays) or not arrays:
             return None
@@ -68,7 +68,7 @@ class _Column:
 
 @dataclass(frozen=True)
 class SeenColumns:
-    """How objects of some data are shown as numbers; made from the training objects."""
+    """The form in which objects of some data are shown as numbers; made from the training objects."""
 
     parts: tuple[_Column, ...]
     values: tuple[_Column, ...]
@@ -114,7 +114,7 @@ class SeenColumns:
 
     @property
     def names(self) -> list[str]:
-        """What each entry of `whole` is, in words."""
+        """The entries of `whole`, in words."""
         found = [f"{NUMBERED.sub('', each.name)} in no region" for each in self.values for _ in range(each.width)]
         if self.parts_stay:
             owners = np.array([each.name for each in self.parts for _ in range(each.width)], dtype=object)
@@ -147,7 +147,7 @@ class WholeView:
 
     @property
     def description(self) -> str:
-        """What is seen, in words; "" if nothing is."""
+        """The visible data, in words; "" if there are none."""
         names = self.columns.names
         return ", ".join(dict.fromkeys(names[at] for at in self.kept.tolist()))
 

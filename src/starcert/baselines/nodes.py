@@ -23,7 +23,7 @@ MAX_NODES = 10_000  # of larger graphs, nearest neighbours are not looked for: a
 
 @dataclass(frozen=True)
 class Scaling:
-    """How data of nodes are weighed, as the training graph has it; rows then have length 1."""
+    """The scale of node data in the training graph; rows then have length 1."""
 
     columns: SeenColumns
     centre: Matrix
@@ -89,7 +89,7 @@ class NodeCandidate:
 
     @property
     def description(self) -> str:
-        """What it does, in words."""
+        """Its effect, in words."""
         over = {"": "", "alike": "nearest neighbours by their data", "linked": "edges that no attack changes"}
         if self.scaling is None:
             return f"classes propagated over {over[self.propagated]}"
@@ -133,7 +133,7 @@ class FittedNodes:
         return np.asarray(np.unique(self.labels)[self.scores(view).argmax(axis=1)])
 
     def scores(self, view: NodeView) -> Matrix:
-        """What speaks for each class that was learned, a row for each node of a graph: numbers of 0 or more."""
+        """The scores of each learned class, a row for each node of a graph: numbers of 0 or more."""
         classes = np.unique(self.labels)
         if self.model is None:
             scores = np.zeros((view.rows.shape[0], len(classes)))

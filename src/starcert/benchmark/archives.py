@@ -48,7 +48,7 @@ def keep(path: Path, found: sc.Certificates, cut: Fold, data: Dataset | None) ->
 
 @dataclass(frozen=True)
 class Theirs:
-    """What another method has right and certified, by the size of attacks, as its votes prove."""
+    """The right and certified answers of another method, by the size of attacks, as its votes prove."""
 
     method: str  # what its file, or folder, is called
     data: str
@@ -63,7 +63,7 @@ class Theirs:
 def read_theirs(
     given: str, known: Mapping[str, str], columns: Mapping[str, str], threats: Sequence[str]
 ) -> list[Theirs]:
-    """What the archives of another method show about data of a benchmark, for each of its threats that they are about.
+    """The results of another method on data of a benchmark, read from its archives, for each of their threats.
 
     A file with a false claim is refused, and one whose objects are not those of the data.
 

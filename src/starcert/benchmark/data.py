@@ -44,7 +44,7 @@ def check_data(entries: Sequence[str], columns: Mapping[str, str]) -> None:
 
 
 def source_of(entry: str) -> str | Path | Reference:
-    """What an entry of `data` means: a data set that has this name, else a function, a file or a folder."""
+    """The source of an entry of `data`: a data set that has this name, else a function, a file or a folder."""
     if entry in (*DRAWN, *FILES, *local_names()):
         return entry
     found = as_data(entry, Path.cwd(), "data")
@@ -56,7 +56,7 @@ def source_of(entry: str) -> str | Path | Reference:
 
 
 def called(entry: str) -> str:
-    """What data are called in tables and in names of files.
+    """The name of data in tables and in names of files.
 
     Example:
         >>> called("MUTAG"), called("my data/mols v2.csv"), called("own.py:rings")
@@ -87,7 +87,7 @@ def nodes_of(name: str) -> Dataset:
 
 
 def has_columns(entry: str) -> bool:
-    """Whether the setting `columns` can say something about data: about a table, or tensors by their names."""
+    """True if the setting `columns` can apply to data: to a table, or to tensors by their names."""
     source = source_of(entry)
     return isinstance(source, Path) and source.suffix != ".npz" and (source.is_file() or raw_files(source) is None)
 
@@ -143,7 +143,7 @@ def digest_of(setting: Benchmark, name: str) -> str:
 
 
 def notes_on(setting: Benchmark, name: str) -> list[str]:
-    """What was left out of data, a sentence each; refused where folds cannot be made of what is left."""
+    """One sentence for each part of the data that is not used; refused where no folds can be made of the rest."""
     if name in DRAWN:
         return []
     data, left = data_of(name, setting.columns), ""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Numbers = npt.NDArray[np.int64]
 Objects: TypeAlias = Any
-"""What is learned from, chooses or is tested: a `Dataset` of graphs, a list of them, or `Nodes`."""
+"""Objects for training, choosing or testing: a `Dataset` of graphs, a list of them, or `Nodes`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,12 +66,12 @@ class Fold(NamedTuple):
 
     @property
     def objects(self) -> Objects:
-        """What is tested, without a look at its classes: graphs, or nodes of a graph."""
+        """The test objects, without their classes: graphs, or nodes of a graph."""
         return self.tested if isinstance(self.tested, Nodes) else self.tested.graphs
 
 
 def fold_splits(every: Dataset, fold: int | None, seed: int) -> tuple[Dataset, Dataset, Dataset, list[int]]:
-    """What to learn from, what decides which epoch is kept, what is tested; and the numbers of what is tested.
+    """The training, validation and test part of each fold, and the numbers of the test objects.
 
     A fold is a tenth of all objects; None: one split, 80% / 10% / 10%.
     """
@@ -105,7 +105,7 @@ def together(one: Dataset, other: Dataset) -> Dataset:
 
 
 def has_core(train: Dataset) -> bool:
-    """Whether the node pairs of graphs can be divided by `core_and_rest`: regions came with them, or node labels."""
+    """True if the node pairs of graphs can be divided by `core_and_rest`: regions came with them, or node labels."""
     return train.partition is not None or "x" in train.graphs[0].node_data
 
 

@@ -25,7 +25,7 @@ THRESHOLDS = (0.6, 0.75, 0.9)
 
 
 class Fitted(NamedTuple):
-    """What a method learned, and what that took."""
+    """A trained model, and the cost of its training."""
 
     tries: Mapping[str, float]  # settings in words, and what is right and certified on validation graphs
     chosen: str  # the setting with the largest share; of equals the first
@@ -48,11 +48,11 @@ class BenchmarkMethod(ABC):
         self.networks = networks
 
     def fits(self, train: Objects) -> bool:
-        """Whether the method can be used on such data; if not, it has no row."""
+        """True if the method can be used on such data; if not, it has no row."""
         return True
 
     def speaks_of(self, threat: str) -> bool:
-        """Whether the method can say anything about a threat; if not, it has no row."""
+        """True if the method applies to a threat; if not, it has no row."""
         return True
 
     @property
@@ -66,7 +66,7 @@ class BenchmarkMethod(ABC):
 
     @abstractmethod
     def certify(self, objects: Objects, threat: str) -> Result:
-        """What is known about each object under the threat, up to its size."""
+        """The results about each object under the threat, up to its size."""
 
 
 class Blind(BenchmarkMethod):
@@ -98,7 +98,7 @@ class TriedMethod(BenchmarkMethod):
 
     @abstractmethod
     def judge(self, model: Any, objects: Objects, threat: str, *, choosing: bool = False) -> Result:  # noqa: ANN401
-        """What a model is certified for; `choosing`: with fewer votes, where that saves time."""
+        """The certificates of a model; `choosing`: with fewer votes, where that saves time."""
 
     def words(self, setting: Any) -> str:  # noqa: ANN401
         """A setting in words."""

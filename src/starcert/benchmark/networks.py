@@ -1,4 +1,4 @@
-"""What methods on a fold of graphs share: each network is trained once, each set of votes counted once."""
+"""Shared work of the methods on a fold of graphs: each network is trained once, each set of votes counted once."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ def pairs_noise(delete: float, add: float) -> sc.Noise:
 
 
 def network_named(model: str) -> Any:  # noqa: ANN401  (a class or a function that returns a module)
-    """What makes a network, called with the numbers of features and classes; one of your own is in a file."""
+    """A function that makes a network from the numbers of features and classes; one of your own is in a file."""
     return {"gin": GIN, "gcn": GCN}.get(model) or Reference.parse(model, Path.cwd(), "models").load()
 
 
 def once(make: Callable[Concatenate[Owner, P], object]) -> Callable[Concatenate[Owner, P], Timed]:
-    """What a method returns, and how long it took, for the same arguments from the first call on."""
+    """The result of a method and its duration, kept for later calls with the same arguments."""
 
     @wraps(make)
     def kept(self: Owner, *args: P.args, **kwargs: P.kwargs) -> Timed:
@@ -89,7 +89,7 @@ class BlindRecord(NamedTuple):
 
 
 class Networks:
-    """What methods on the same fold of graphs share; `NodeNetworks` says what is different for nodes of one graph."""
+    """Shared work of the methods on one fold of graphs; `NodeNetworks` has the differences for nodes of one graph."""
 
     of_nodes: ClassVar[bool] = False
     farthest: ClassVar[int] = TRIED  # up to which size every attack is tried
@@ -109,12 +109,12 @@ class Networks:
 
     @property
     def called(self) -> str:
-        """What the network is called in tables."""
+        """The name of the network in tables."""
         return self.model.rpartition(":")[2]
 
     @property
     def shapes(self) -> Mapping[str, Mapping[str, Any]]:
-        """What is tried of a network without noise, in words and as arguments."""
+        """The tried forms of a network without noise, in words and as arguments."""
         return {f"{layers} layers": {"layers": layers} for layers in (1, 2, 3)}
 
     def rates_of(self, group: str) -> list[Rates]:
@@ -126,7 +126,7 @@ class Networks:
         return tuple(objects), range(len(objects))
 
     def held(self, train: Objects, validation: Objects) -> tuple[Objects, Any, Any]:
-        """What chooses among tries, its classes, and how much each counts (None: all the same)."""
+        """The objects that choose among tries, their classes, and their weights (None: all the same)."""
         some = validation.limited(limit_of(self.setting.held), self.setting.seed)
         return some.graphs, some.labels, None
 
@@ -139,7 +139,7 @@ class Networks:
         return BlindRecord(tries, model.description, model.predict, model)
 
     def unseen(self, validation: Objects) -> Objects:
-        """What blind answers may learn from beside training graphs while validation graphs choose: nothing."""
+        """Objects besides training graphs that blind answers may learn from while validation graphs choose: none."""
         return None
 
     def trained(
@@ -166,7 +166,7 @@ class Networks:
         return smoothed
 
     def question(self, threat: str, evidence: bool) -> str | None:
-        """What certificates are asked about; None: nothing, as counts alone decide.
+        """The question to certify; None if counts alone decide.
 
         Evidence decides a threat of few units itself, and of a larger one any few flips, or the first few units.
         """
@@ -185,7 +185,7 @@ class Networks:
     def polled(
         self, model: sc.HashedVotes, graphs: Graphs, threat: str, rule: Rule, choosing: bool
     ) -> tuple[sc.Certificates[HashedVoters], int, float]:
-        """What hashed voters certify, after how many answers and seconds; attacks are tried once for all threats."""
+        """The certificates of hashed voters, with answers and seconds; attacks are tried once for all threats."""
         reached, seconds = self.reached(model, graphs, min(kind_of(threat)[1], TRIED) if choosing else TRIED)
         found = model.certify(graphs, threat=threat, rule=rule, reached=reached)
         passes = found.proof.votes.size if rule == "counting" else found.proof.forward_passes
@@ -193,7 +193,7 @@ class Networks:
 
     @once
     def reached(self, model: sc.HashedVotes, graphs: Graphs, most: int) -> Reached:
-        """What attacks do to each voter."""
+        """The effect of attacks on each voter."""
         return model.reach(graphs, most=most, tried=TRIED, max_attacks=self.setting.max_attacks, progress=False)
 
     # What is the same ----------------------------------------------------------------------------------------------
@@ -232,12 +232,12 @@ class Networks:
 
     @once
     def attacked(self, base: sc.Classifier, graphs: Graphs, asked: str) -> Result:
-        """What trying every attack shows of all rows of graphs."""
+        """The result of trying every attack on all rows of graphs."""
         return exact_result(base, graphs, asked, farthest=self.farthest, max_attacks=self.setting.max_attacks)
 
 
 def copies_of(voting: sc.HashedVotes, data: Dataset) -> Dataset:
-    """What some voters see of each graph, with its label: others of the next graph, so that all voters are there."""
+    """The parts of each graph that some voters see, with its label; voters differ from graph to graph, so all occur."""
     apart = -(-voting.groups // COPIES)
     copies = [some[number % apart :: apart] for number, some in enumerate(voting.copies(data.graphs))]
     labels = [label for label, some in zip(data.labels.tolist(), copies, strict=True) for _ in some]

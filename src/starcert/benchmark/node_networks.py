@@ -1,4 +1,4 @@
-"""What methods share on a split of the nodes of one graph: networks, blind scores, and votes that serve all nodes.
+"""Shared work of the methods on a split of the nodes of one graph: networks, blind scores, votes for all nodes.
 
 A change is of any link of the graph, near a node or far from it. Validation nodes are as many of each class, which test
 nodes are not: each class counts as often as a blind network answers it on nodes that it has not learned from. It weighs
@@ -44,13 +44,13 @@ Whole = npt.NDArray[np.int64]
 Real = npt.NDArray[np.float64]
 
 NAMES = {"gin": "propagation", "gcn": "gcn"}
-"""What classifies nodes in place of each network of graphs: `NodePropagation`, `NodeGCN`."""
+"""The classifiers of nodes in place of each network of graphs: `NodePropagation`, `NodeGCN`."""
 ONE_LINK = "deletions:1"  # the attacks that evidence is asked about: others are too many on a whole graph
 AT_ONCE = 15  # up to which size voters are asked at once: more costs no more
 
 
 class NodeNetworks(Networks):
-    """What methods share on a split: votes and attacks on one graph serve all its nodes."""
+    """Shared work of the methods on a split: votes and attacks on one graph serve all its nodes."""
 
     of_nodes = True
     farthest = 1  # all attacks with one link are tried, where they are few enough
@@ -178,13 +178,13 @@ class NodeNetworks(Networks):
     def decided(
         self, model: sc.HashedVotes, graphs: Graphs, threat: str, rule: Rule, tried: int
     ) -> sc.Certificates[HashedVoters]:  # fmt: skip
-        """What hashed voters certify about all nodes."""
+        """The certificates of hashed voters for all nodes."""
         most = self.setting.max_attacks
         return model.certify(graphs, threat=threat, rule=rule, tried=tried, max_attacks=most, progress=False)
 
 
 def weights_of(validation: Nodes, answers: Whole) -> Real:
-    """How much each validation node counts: there are as many of each class, which other nodes need not have.
+    """The weight of each validation node: the split has equal numbers of each class, which other nodes need not have.
 
     Each class counts as often as a model answers it on nodes that it has not learned from.
     """

@@ -1,4 +1,4 @@
-"""What is known about single objects under a threat, whichever method says it."""
+"""Results about single objects under a threat, in the same form for every method."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Timed(NamedTuple):
 
 @dataclass(frozen=True)
 class Result:
-    """What a method found on some objects under a threat: the record that every method returns.
+    """The results of a method on some objects under a threat: the record that every method returns.
 
     Example:
         >>> found = Result("flips:2", (Outcome(1, 2), Outcome(0, 0, 1), Outcome(None, 0)), alpha=None)
@@ -127,7 +127,7 @@ def fewer(threat: str, size: int) -> str:
 
 
 def outcome_of(one: sc.Certificate, threat: str, *, asked: bool = True) -> Outcome:
-    """What a certificate under noise on all node pairs says, in one region or several.
+    """The outcome of a certificate under noise on all node pairs, in one region or several.
 
     Where `asked` is False, the threat that it was asked about is left aside: of a certificate in a file, nothing proves
     which attacks that threat has.
@@ -143,7 +143,7 @@ def outcome_of(one: sc.Certificate, threat: str, *, asked: bool = True) -> Outco
 
 
 def state_of(one: sc.Certificate, threat: str, size: int, *, asked: bool = True) -> State:
-    """What a certificate says about attacks of at most a size.
+    """The state of a certificate for attacks of at most a size.
 
     That is its verdict on a threat that it was asked about. Of flips, deleted, added and moved edges, all ways to
     divide changes over regions are certified; edges that move are deletions and as many additions.
@@ -202,7 +202,7 @@ def speaks_to(certificates: sc.Certificates, outcomes: Sequence[Outcome], threat
 def exact_result(
     base: sc.Classifier, graphs: Sequence[sc.Graph], threat: str, *, farthest: int, max_attacks: int
 ) -> Result:
-    """What trying every attack shows, up to size `farthest`, while there are at most `max_attacks` on a graph.
+    """The results of trying every attack, up to size `farthest`, while there are at most `max_attacks` on a graph.
 
     Where even the attacks of size 1 are more on every graph, nothing is said.
     """

@@ -1,4 +1,4 @@
-"""What a benchmark writes: one page with its figures inside, and the same for machines and papers."""
+"""The files of a benchmark: one page with its figures inside, and the same for machines and papers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Shown(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """What is gained at the smallest attacks, or that nothing is."""
+        """A sentence on the gain at the smallest attacks, or on its absence."""
         if (share := self.lines[0].blind) is None:
             return "No blind model was run, so certificates cannot be compared with what is certified for free."
         others = [line for line in self.lines if line.method != BLIND and line.cells[1].certified is not None]

@@ -41,11 +41,11 @@ METHODS: Mapping[str, Sequence[Make]] = {
     "blind": (Blind,),
     "links": (VotesOfLinks, OverLinks),
 }
-"""What makes the methods of each group; those of a group share what is trained."""
+"""Makes the methods of each group; those of a group share what is trained."""
 
 
 def makers_of(group: str) -> Sequence[Make]:
-    """What makes the methods of a group, or one of your own."""
+    """The functions that make the methods of a group, or one of your own."""
     if group in METHODS:
         return METHODS[group]
     found: Any = reference_to(group, "methods").load(BenchmarkMethod)
@@ -106,7 +106,7 @@ def parts_of(setting: Benchmark, kept: Path | None = None) -> list[Part]:
 def judge(
     setting: Benchmark, name: str, number: int, fold: int, group: str, model: str, digest: str, kept: Path | None
 ) -> list[dict[str, Any]]:
-    """What the methods of a group found on a fold: a row for each method and threat, with its objects one by one.
+    """The results of a group's methods on a fold: a row for each method and threat, with its objects one by one.
 
     Folds of all seeds are numbered together. Certificates go into files in `kept`, before the rows are done.
     """

@@ -76,7 +76,7 @@ def _numbers(given: int | list[int], _base: Path, _name: str) -> tuple[int, ...]
 
 
 def _list_of(number: Any, least: int = 0) -> dict[str, Any]:  # noqa: ANN401  (a type)
-    """How a setting is read that is a list of numbers, or one number that stands for it."""
+    """Reads a setting that is a list of numbers, or one number that stands for it."""
     form = number | Annotated[list[number], Meta(min_length=least or None)]
     return {"form": form, "read": _numbers, "must": "be a list of whole numbers", "hint": "Write them as [1, 2]."}
 
@@ -85,7 +85,7 @@ _LIST: dict[str, Any] = {"form": Annotated[list[str], Meta(min_length=1)], "read
 
 
 class Benchmark(Struct, frozen=True, kw_only=True):
-    """What is compared, and how much work is done for each object."""
+    """The methods and data that are compared, and the amount of work for each object."""
 
     data: Annotated[tuple[str, ...], Setting(
         "Names (of TU data, motif, arcs, Cora-ML, Citeseer), paths, or file.py:function.", **_LIST,

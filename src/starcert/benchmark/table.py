@@ -1,4 +1,4 @@
-"""What each method comes to on a data set under a threat, at each size of attacks, all folds together.
+"""The results of each method on a data set under a threat, at each size of attacks, all folds together.
 
 The gain of a method is what it has right and certified, less what a blind model has right, object by object.
 """
@@ -37,7 +37,7 @@ class Cell:
 
     @property
     def percent(self) -> str:
-        """What is right and certified; a dash where the method was not asked."""
+        """The share right and certified; a dash where the method has no result."""
         return "–" if self.certified is None else f"{100 * self.certified:.1f}"
 
     def __str__(self) -> str:
@@ -149,7 +149,7 @@ def _line(rows: Sequence[Mapping[str, Any]], wise: Mapping[tuple[str, str, int],
 
 
 def gain_of(safe: Mask, blind: Mask, numbers: Sequence[int] | None = None) -> tuple[float, float, float]:
-    """What is gained on objects that are right and certified, given which the blind model has right, and its interval.
+    """The gain on objects that are right and certified, given which the blind model has right, and its interval.
 
     `numbers` says which objects are the same; None: all differ, and the interval is exact. Where splits test some of
     them several times, it is that of the mean over different objects, by its standard error.

@@ -1,1 +1,1 @@
-"""What is known about objects under a threat: questions, verdicts, certificates, the table of outcomes, sentences."""
+"""Results about objects under a threat: questions, verdicts, certificates, the table of outcomes, sentences."""

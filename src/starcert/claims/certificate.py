@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """What is guaranteed about one graph, or one target; of votes, a statement about the *smoothed* classifier.
+    """The guarantee for one graph, or one target; from votes, a statement about the *smoothed* classifier.
 
-    Anchored regions were read off the graph's own edges: the certificate then speaks of a classifier whose regions are
-    frozen at the clean graph.
+    Anchored regions were derived from the graph's own edges: the certificate is then about a classifier whose regions
+    are frozen at the clean graph.
 
     Example:
         >>> import starcert as sc
@@ -76,7 +76,7 @@ class Certificate:
 
     @property
     def classes(self) -> Sequence[Hashable] | None:
-        """What the classes are called; None: by their numbers."""
+        """The names of the classes; None: their numbers."""
         return self.certificates.classes
 
     @property
@@ -96,7 +96,7 @@ class Certificate:
 
     @property
     def together(self) -> int:
-        """How many certificates, this one among them, share alpha; 1: it is the alpha of this one alone."""
+        """The number of certificates, including this one, that share alpha; 1: alpha is for this one alone."""
         return self.certificates.together
 
     @property
@@ -122,7 +122,7 @@ class Certificate:
         return self.certificates.proof.verdict(self, asked)
 
     def verdict(self, asked: Asked = None) -> State:
-        """Whether attacks of a threat are "certified" to change nothing, "broken", or "open"."""
+        """The word "certified" if attacks of a threat change nothing, "broken", or "open"."""
         return self.judge(asked).kind
 
     def why(self, asked: Asked = None) -> str:
@@ -193,12 +193,12 @@ class Certificate:
 
     @property
     def capacity(self) -> Limits:
-        """How many sites an attacker finds on each axis: more flips are no further attack. None: not known."""
+        """The number of sites on each axis: more flips are no further attack. None if unknown."""
         return self.certificates.capacity[self.row]
 
     @property
     def verdicts(self) -> Verdicts | None:
-        """What evidence says beyond the bounds."""
+        """The verdicts of evidence, beyond the bounds."""
         verdicts = self.certificates.verdicts
         return None if verdicts is None else verdicts[self.row]
 
@@ -214,7 +214,7 @@ class Certificate:
 
     @property
     def contest(self) -> Contest:
-        """What the class has to withstand, for its answer to stand: see `math/fallback.py`."""
+        """The condition under which the answer stands: see `math/fallback.py`."""
         return self.bounds.contests[0]
 
     @property
@@ -236,12 +236,12 @@ class Certificate:
 
     @property
     def answers_blind(self) -> bool:
-        """Whether the answer is the blind one."""
+        """True if the answer is the blind one."""
         return self.label == self.blind_answer
 
     @property
     def abstained(self) -> bool:
-        """Whether not even the answer on the clean graph is certain enough to be given."""
+        """True if not even the answer on the clean graph is certain enough to be given."""
         if not self.certificates.of_radii:
             return bool(self.certificates.abstained[self.row])
         return not self.certified((0,) * len(self.noise.axes))
@@ -274,11 +274,11 @@ class Certificate:
         return flips_covered(self.frontier.radii, self.capacity, limit)
 
     def proves(self, level: Level) -> bool:
-        """Whether the bounds on the class probabilities certify a level by themselves."""
+        """True if the bounds on the class probabilities certify a level by themselves."""
         return self.certificates.by_votes.margin(self.row).proves(level) is True
 
     def certified(self, radius: RadiusLike | Threat | str) -> bool:
-        """Whether no attack within `radius`, or of a threat, changes the smoothed classifier's answer; proved.
+        """True if no attack within `radius`, or of a threat, changes the smoothed classifier's answer; proved.
 
         Example:
             >>> import starcert as sc
@@ -311,5 +311,5 @@ class Certificate:
         return sentence_of(self)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the sentence, and the numbers."""
+        """For a notebook: the sentence, and the numbers."""
         return f"<p>{escape(str(self))}</p>{html_table([cells_of(self)])}"

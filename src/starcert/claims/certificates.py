@@ -93,12 +93,12 @@ class Certificates(Sequence[Certificate], Generic[ProofT_co]):
 
     @property
     def word(self) -> str:
-        """What a row is about."""
+        """The word for a row."""
         return self.about.word
 
     @property
     def names(self) -> list[str]:
-        """What each certificate is called: the number of its graph, and its node or its target's number, if any."""
+        """The name of each certificate: the number of its graph, and its node or its target's number, if any."""
         return self.about.names
 
     @property
@@ -123,12 +123,12 @@ class Certificates(Sequence[Certificate], Generic[ProofT_co]):
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are."""
+        """The number of classes."""
         return self.about.n_classes
 
     @property
     def classes(self) -> Sequence[Hashable] | None:
-        """What labels call the classes, in the order of their numbers; None: by their numbers alone."""
+        """The class labels, in the order of their numbers; None: the numbers themselves."""
         return self.about.classes
 
     @property
@@ -150,12 +150,12 @@ class Certificates(Sequence[Certificate], Generic[ProofT_co]):
 
     @property
     def together(self) -> int:
-        """How many rows share alpha; 1: it is that of each."""
+        """The number of rows that share alpha; 1: each has its own."""
         return self.proof.together
 
     @property
     def weighed(self) -> bool:
-        """Whether anything is known beyond p_A: rows may be broken then."""
+        """True if there are results beyond p_A: rows may be broken then."""
         return self.proof.weighed
 
     @property
@@ -164,7 +164,7 @@ class Certificates(Sequence[Certificate], Generic[ProofT_co]):
         return self.proof.abstained(self)
 
     def outcomes(self, threat: Threat | str | None = None) -> Outcomes:
-        """What is known about each row under a threat; by default the one that was asked about.
+        """The outcome of each row under a threat; by default the threat of `certify`.
 
         Certificates by votes speak of any flips, a box, and the threat whose attacks were listed; by default, without
         a threat, of any flips: as many as evidence looked at, else two.
@@ -182,7 +182,7 @@ class Certificates(Sequence[Certificate], Generic[ProofT_co]):
         return np.array([one.broken or 0 for one in self.outcomes()], dtype=np.int64)
 
     def by_axis(self, flips: int | None = None) -> dict[str, Outcomes]:
-        """What is known about each graph under flips on one axis alone, by default as far as anything is certified.
+        """The outcome of each graph under flips on one axis alone, by default as far as anything is certified.
 
         Graphs without sites there have no such attack: counts leave them out (`SizeCounts.n_without`). Without votes
         there are no axes.
@@ -222,7 +222,7 @@ class Certificates(Sequence[Certificate], Generic[ProofT_co]):
         return share_of(outcomes.certified(size) & outcomes.right(truth), known(truth))
 
     def counts(self, labels: Labels | None = None, threat: Threat | str | None = None) -> list[SizeCounts]:
-        """What becomes of the rows (given labels, of those of a known class) at some sizes of a threat, 1 first.
+        """The rows in each state (given labels, of those of a known class) at some sizes of a threat, 1 first.
 
         Example:
             >>> import starcert as sc
@@ -233,13 +233,13 @@ class Certificates(Sequence[Certificate], Generic[ProofT_co]):
         return self.outcomes(threat).counts(None if labels is None else self.truth(labels).tolist())
 
     def structure_gain(self, labels: Labels, blind: Labels, **at: Any) -> StructureGain:  # noqa: ANN401  (as there)
-        """How much more is right and certified than a blind model has right: see `gains.structure_gain`."""
+        """The share right and certified, less the share that a blind model has right: see `gains.structure_gain`."""
         from starcert.claims.gains import structure_gain  # noqa: PLC0415  (which imports this module)
 
         return structure_gain(self, labels, blind, **at)
 
     def accuracy_table(self, labels: Labels | None = None, **at: Any) -> AccuracyTable:  # noqa: ANN401  (as there)
-        """How many are right and certified, with and without attack: see `accuracy_table.AccuracyTable.of`."""
+        """The shares right and certified, with and without attack: see `accuracy_table.AccuracyTable.of`."""
         from starcert.claims.accuracy_table import AccuracyTable  # noqa: PLC0415  (which imports this module)
 
         return AccuracyTable.of(self, labels, **at)
@@ -276,12 +276,12 @@ class Certificates(Sequence[Certificate], Generic[ProofT_co]):
 
     @property
     def of_numbers(self) -> bool:
-        """Whether outputs are numbers: they have intervals in place of verdicts."""
+        """True if outputs are numbers: they have intervals in place of verdicts."""
         return isinstance(self.proof, IntervalProof)
 
     @property
     def of_radii(self) -> bool:
-        """Whether they come from votes, and so speak of radii."""
+        """True if they come from votes, so that they have radii."""
         return isinstance(self.proof, VoteProof)
 
     @property
@@ -311,7 +311,7 @@ class Certificates(Sequence[Certificate], Generic[ProofT_co]):
 
     @property
     def verdicts(self) -> Sequence[Verdicts | None] | None:
-        """What evidence says about each certificate; None without evidence."""
+        """The verdicts of evidence for each certificate; None without evidence."""
         return self.by_votes.verdicts
 
     @property
@@ -331,7 +331,7 @@ class Certificates(Sequence[Certificate], Generic[ProofT_co]):
 
     @property
     def audit(self) -> Audit | None:
-        """How many copies were classified again, to see that answers do not depend on the batch; None: not known."""
+        """The audit of copies that were classified again, to see that answers do not depend on the batch; or None."""
         return None if self.votes is None else self.votes.audit
 
     @property

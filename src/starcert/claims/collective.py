@@ -84,7 +84,7 @@ class CollectiveClaim:
 
     @property
     def certified(self) -> bool:
-        """Whether it holds for the whole threat."""
+        """True if it holds for the whole threat."""
         return self.size == self.threat.most
 
     @property
@@ -108,7 +108,7 @@ class CollectiveClaim:
 
 @dataclass(frozen=True, eq=False)
 class Collective:
-    """What collective claims are made from: the ballots of each object, and the question about it.
+    """The input of collective claims: the ballots of each object, and the question about it.
 
     The questions are those that were asked before the votes, if they list their attacks, or all of a file. Without any,
     they are asked when a claim is (`about`): ballots then have the flips of all sites.

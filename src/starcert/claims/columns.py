@@ -105,7 +105,7 @@ def class_values(classes: Sequence[Hashable]) -> tuple[int, ...]:
 
 
 def row_names(objects: Sequence[int], nodes: TargetNodes | None, names: Sequence[str]) -> list[str]:
-    """What each row is called: the name of its graph, with that of its node. Names that are not one a graph stay."""
+    """The name of each row: that of its graph, with that of its node. Names that are not one a graph stay."""
     names = list(names)  # a pandas Series would be read by its index
     if len(names) != len(set(objects)):
         return names
@@ -126,7 +126,7 @@ def _votes(one: Certificate, numbers: Sequence[int]) -> Row:
 
 
 def _radii(one: Certificate, unknown: Sequence[str]) -> Row:
-    """How far it is certified; of the `unknown` axes 0 would say nothing."""
+    """The certified radii; on the `unknown` axes, 0 would mean nothing."""
     radii, axes = one.frontier.radii, one.noise.axes
     reaches = map(max, zip(*radii, strict=True)) if radii else [None] * len(axes)
     columns: Row = {

@@ -62,7 +62,7 @@ def structure_gains(
     threat: Threat | None = None,
     flips: int | None = None,
 ) -> list[StructureGain]:
-    """What is gained on a blind model, wherever some graph of a known class can be attacked.
+    """The gain over a blind model, wherever some graph of a known class can be attacked.
 
     Without attack, by the size of attacks of a threat, and at 1, 2, 5, … flips on each axis alone, up to `flips`, by
     default as far as anything is certified.
@@ -103,7 +103,7 @@ class _Paired(NamedTuple):
 
 
 def worth_sentence(gains: Sequence[StructureGain], what: str = "graphs") -> str:
-    """One sentence where certificates gain nothing against the smallest attacks; "" where they do, or nobody knows."""
+    """One sentence where certificates gain nothing against the smallest attacks; "" otherwise, or if unknown."""
     for each in gains[1:2]:
         if each.certified is None or each.gain is None or each.low is None:
             return ""

@@ -48,7 +48,7 @@ MAX_LEVELS = 2**12  # within a radius of more levels, attacks are not counted: t
 
 
 class Claim(NamedTuple):
-    """What an interval is asked about: attacks by radius or of a size, and the outputs themselves or those above t."""
+    """The subject of an interval: attacks by radius or of a size, and the outputs themselves or those above t."""
 
     threat: Threat | None = None  # by radius; None where `size` says which attacks
     size: int = 0  # of the threat that was asked about: all its attacks up to this size; 0: none, the clean object
@@ -78,7 +78,7 @@ class ValueInterval:
 
     @property
     def width(self) -> float:
-        """How long it is."""
+        """Its length."""
         return self.high - self.low
 
     def __contains__(self, value: float) -> bool:
@@ -142,7 +142,7 @@ class IntervalProof(Proof):
     def rows(self, of: Certificates, labels: Labels | None, **about: Any) -> list[dict[str, object]]:
         """The estimate, and the intervals without attack and under the threat of `certify`."""
         if labels is not None or about:
-            raise InvalidParameterError("labels", "be left out where outputs are numbers", labels)
+            raise InvalidParameterError("labels", "not be given where outputs are numbers", labels)
         found = []
         for one in of:
             row: dict[str, object] = {"graph": one.object, "target": one.target, "estimate": one.estimate}
@@ -158,7 +158,7 @@ class IntervalProof(Proof):
         return float((edges[1:] + edges[:-1]) / 2 @ counts / counts.sum())
 
     def claim(self, threat: Threat | str | RadiusLike | None, above: float | None) -> Claim:
-        """What is asked, checked; without a threat, about that of `certify`."""
+        """The claim, checked; without a threat, about that of `certify`."""
         if above is not None:
             if not np.isfinite(real_number(above)):
                 raise InvalidParameterError("above", "be a number", above)
@@ -263,11 +263,11 @@ class IntervalProof(Proof):
 
 
 def count_attacks(axes: Sequence[AttackAxis], level: Sequence[int]) -> int:
-    """How many attacks a level has."""
+    """The number of attacks of a level."""
     listed = zip(axes, level, pools_of(axes), strict=True)
     return n_attacks([ListedAxis(len(axis.sites), each, axis.law.moves, pool=pool) for axis, each, pool in listed])
 
 
 def count_attacks_in(axes: Sequence[AttackAxis], attacks: LevelAttacks) -> int:
-    """How many attacks are weighed together."""
+    """The number of attacks that are weighed together."""
     return count_attacks(axes, attacks.level) if attacks.rows is None else len(attacks.rows)

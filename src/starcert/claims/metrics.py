@@ -1,4 +1,4 @@
-"""What certificates of many graphs are worth together: accuracy, certified accuracy and ratio, score, volume.
+"""Summaries of the certificates of many graphs: accuracy, certified accuracy and ratio, score, volume.
 
 An answer is `right` if it is given and is the true class; an abstention is not. The share of the most frequent class
 belongs beside each of them: heavy noise makes any classifier constant, and a constant classifier certifies everything.

@@ -1,4 +1,4 @@
-"""What is known about each object under a threat: the one table that shares, gains, files and pages are made from.
+"""The outcome of each object under a threat: the one table from which shares, gains, files and pages are made.
 
 Each method of certifying fills it in (`Results.outcomes`); whatever counts or shows results reads it, and nothing else.
 A threat has sizes 1, 2, … up to `threat.most`: units of the attacker, such as flips or rewired edges. Of a box of
@@ -43,7 +43,7 @@ State = Literal["certified", "broken", "open"]
 
 
 class Outcome(NamedTuple):
-    """What is known about one object (or target) under a threat, by the size of its attacks."""
+    """The outcome of one object (or target) under a threat, by the size of its attacks."""
 
     answer: int | None  # None: the method abstains
     certified: int | None  # the largest size up to which no attack changes the answer; None: not examined
@@ -54,15 +54,15 @@ class Outcome(NamedTuple):
     why: str = ""  # by which argument the whole threat has its verdict, or why larger sizes were not examined
 
     def possible(self, size: int) -> bool:
-        """Whether there is an attack of at most this size; size 0: it need not be attacked."""
+        """True if there is an attack of at most this size; size 0 needs none."""
         return not (size and self.attacks) or any(self.attacks[:size])
 
     def withstands(self, size: int) -> bool:
-        """Whether all attacks of at most this size are certified to change nothing."""
+        """True if all attacks of at most this size are certified to change nothing."""
         return self.answer is not None and (self.certified or 0) >= size
 
     def state(self, size: int) -> State | None:
-        """What is known about attacks of at most this size; None: they were not examined."""
+        """The state under attacks of at most this size; None if they were not examined."""
         if self.withstands(size):
             return "certified"
         if self.broken is not None and self.broken <= size:
@@ -71,7 +71,7 @@ class Outcome(NamedTuple):
 
 
 class SizeCounts(NamedTuple):
-    """What becomes of the objects that have an attack of at most this size.
+    """The numbers of objects in each state, among those that have an attack of at most this size.
 
     Given labels, these are objects of a known class. Of those that are answered (given labels, right) each is
     certified, broken or open.
@@ -92,7 +92,7 @@ class SizeCounts(NamedTuple):
 
     @property
     def n_open(self) -> int:
-        """How many are neither certified nor broken."""
+        """The number that are neither certified nor broken."""
         return self.n_right - (self.n_certified or 0) - self.n_broken
 
     def share(self, count: int | None) -> float | None:
@@ -106,7 +106,7 @@ class SizeCounts(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Outcomes(Sequence[Outcome]):
-    """What is known about each object, or target, under a threat.
+    """The outcome of each object, or target, under a threat.
 
     Example:
         >>> import starcert as sc
@@ -201,16 +201,16 @@ class Outcomes(Sequence[Outcome]):
         return Outcomes(self.threat, chosen(self.rows), chosen(self.objects), alone, tried, chosen(self.to_settle))
 
     def counts(self, truth: Sequence[int | None] | None = None) -> list[SizeCounts]:
-        """What becomes of the rows at some sizes, 1 first; given true class numbers, of those of a known class."""
+        """The states of the rows at some sizes, 1 first; given true class numbers, of those of a known class."""
         return [self.counts_at(size, truth) for size in size_steps(self.threat.most)]
 
     def counts_at(self, size: int, truth: Sequence[int | None] | None = None) -> SizeCounts:
-        """What becomes of the rows under attacks of at most this size."""
+        """The states of the rows under attacks of at most this size."""
         eligible = np.ones(len(self), dtype=np.bool_) if truth is None else known(truth)
         return self.counts_among(size, eligible, self.answered if truth is None else self.right(truth))
 
     def counts_among(self, size: int, eligible: Mask, answered: Mask) -> SizeCounts:
-        """What becomes of the rows that are eligible and can be attacked, and of those that are answered as wanted."""
+        """The states of eligible rows that can be attacked, and of those among them that are answered as wanted."""
         possible = eligible & self.possible(size)
         judged, safe = possible & answered, self.certified(size)
         alone = None if self.by_p_A is None else int((judged & self.by_p_A.certified(size)).sum())

@@ -43,7 +43,7 @@ def difference_of_counts(gained: int, lost: int, total: int) -> tuple[float, flo
 
 @dataclass(frozen=True)
 class StructureGain:
-    """How many more graphs are right and certified than a blind model has right, as shares of the same graphs."""
+    """The share right and certified, less the share that a blind model has right, of the same graphs."""
 
     attacks: str  # what is certified against, in words
     n_graphs: int  # those of a known class that can be attacked so

@@ -1,4 +1,4 @@
-"""What a method has to show for its claims: all in which the results of methods differ.
+"""The record of a method that supports its claims: everything in which the results of methods differ.
 
 `outcomes` is the one thing that every method says; all else follows from it. A proof that decides every size of the
 threat that was asked about, at alpha 0, is a `SizedProof`.
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from starcert.claims.certificates import Certificates
 
 Asked: TypeAlias = "Threat | str | RadiusLike | None"
-"""What a row can be asked about: a threat, a number of its units, a radius; None: the threat of `certify`."""
+"""A question about a row: a threat, a number of its units, a radius; None: the threat of `certify`."""
 
 
 class Proof(ABC):
-    """What a method has to show: it says what is known about each row under a threat."""
+    """The record of a method that decides each row under a threat."""
 
     alpha: float | None = 0.0  # the probability that anything that a row says is false; None: it is not known
     together = 1  # how many rows share alpha; 1: it is that of each
@@ -45,7 +45,7 @@ class Proof(ABC):
 
     @abstractmethod
     def outcomes(self, of: Certificates, threat: Threat | None) -> Outcomes:
-        """What is known about each row under a threat; None: the one that was asked about."""
+        """The outcome of each row under a threat; None: the threat of `certify`."""
 
     def alpha_of(self, row: int) -> float | None:
         """The probability that anything that this row says is false."""
@@ -56,7 +56,7 @@ class Proof(ABC):
         return np.zeros(len(of), dtype=np.bool_)
 
     def by_axis(self, of: Certificates, flips: int | None) -> dict[str, Outcomes]:
-        """What is known under flips on one axis alone; nothing where there are no axes."""
+        """The outcomes under flips on one axis alone; empty where there are no axes."""
         return {}
 
     def verdict(self, one: Certificate, asked: Asked) -> Verdict:
@@ -78,14 +78,14 @@ class Proof(ABC):
         return one.certificates.outcomes()[one.row].found
 
     def columns(self, one: Certificate) -> Mapping[str, object]:
-        """What the method adds to a row of a table."""
+        """The columns that the method adds to a row of a table."""
         return {}
 
     def rows(self, of: Certificates, labels: Labels | None, **about: Any) -> list[dict[str, object]]:  # noqa: ANN401
         """One row a graph or target, for a table or a CSV file."""
         if labels is not None or about:
             hint = "Of other results, to_frame() has all that is known, and certified_accuracy(labels) a share."
-            raise InvalidParameterError("labels", "be left out where no votes were drawn", labels, hint)
+            raise InvalidParameterError("labels", "not be given where no votes were drawn", labels, hint)
         names, found = of.classes or range(of.n_classes), list[dict[str, object]]()
         for one in of:
             place = {} if of.nodes is None else {"target": one.target, "node": of.nodes.names[one.row]}

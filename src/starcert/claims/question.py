@@ -1,4 +1,4 @@
-"""What a threat asks about one object: its attacks, size after size, and the levels that they lie on."""
+"""The attacks of a threat on one object, size after size, and the levels that they lie on."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Question:
 
     @cached_property
     def digest(self) -> str:
-        """What stands for the listed attacks: others have another one."""
+        """A digest of the listed attacks."""
         return _digest_of(self.attacks)
 
     def certified_by(self, harmless: Callable[[Level], bool]) -> int:
@@ -164,17 +164,17 @@ class OrderedAttacks:
 
     @cached_property
     def counts(self) -> tuple[int, ...]:
-        """How many attacks of each size there are, from size 1 on."""
+        """The number of attacks of each size, from size 1 on."""
         return tuple(map(len, self._listed)) if self._sets is None else self._sets.counts
 
     @cached_property
     def ends(self) -> tuple[int, ...]:
-        """How many attacks of at most each size there are: the attacks of a size end there."""
+        """The number of attacks of at most each size: the attacks of a size end there."""
         return tuple(accumulate(self.counts))
 
     @cached_property
     def digest(self) -> str:
-        """What stands for the attacks and their numbers: others have another one."""
+        """A digest of the attacks and their numbers."""
         if self._sets is not None:
             return _digest_of([[self._sets.changes[:, None]]])
         return _digest_of(each.blocks for each in self._listed)

@@ -14,7 +14,7 @@ Radii: TypeAlias = tuple[tuple[float, ...], ...]
 
 
 def certified_counts(frontiers: Mapping[Radii, npt.ArrayLike], ticks: Sequence[Sequence[int]]) -> npt.NDArray[np.int64]:
-    """How many graphs are certified at each radius of a grid, read off their frontiers: the one place that counts.
+    """The number of graphs certified at each radius of a grid, by their frontiers. All such counts are made here.
 
     Args:
         frontiers: for each set of maximal radii, how many graphs have it; or several such numbers, each summed by

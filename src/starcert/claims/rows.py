@@ -1,4 +1,4 @@
-"""What the rows of a result are about: objects, or targets of objects such as the nodes of a graph."""
+"""The rows of a result: objects, or targets of objects such as the nodes of a graph."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class Rows:
 
     @property
     def word(self) -> str:
-        """What a row is about."""
+        """The word for a row."""
         return self.kind.word if self.nodes is None else "node"
 
     @property
     def names(self) -> list[str]:
-        """What each row is called: the number of its graph, and its node or its target's number, if any."""
+        """The name of each row: the number of its graph, and its node or its target's number, if any."""
         graphs, targets = self.objects.tolist(), self.targets.tolist()
         if self.nodes is None and not any(targets):
             return [str(graph) for graph in graphs]

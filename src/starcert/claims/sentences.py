@@ -1,4 +1,4 @@
-"""What a certificate says in words: its sentence, in short for one object, and the few columns of a notebook."""
+"""A certificate in words: its sentence, a short form for one object, and the few columns of a notebook."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def stated_by(noise: Noise) -> str:
 
 
 def _called(one: Certificate, label: int | None) -> object:
-    """What a class is called, by its number."""
+    """The name of a class, by its number."""
     return label if label is None or one.classes is None else one.classes[label]
 
 
@@ -80,7 +80,7 @@ def _certified_objects(one: Certificate, whom: str) -> str:
 
 
 def any_number_of_flips(one: Certificate) -> str:
-    """What is certified where noisy copies show nothing of the object."""
+    """The sentence about sites of the object that noisy copies never show."""
     where = [
         region if one.capacity is None else f"the {one.noise.sites_of(region, one.capacity):,} sites of {region}"
         for region in one.noise.invisible
@@ -95,7 +95,7 @@ def _visible_axes(one: Certificate) -> set[str]:
 
 
 def _certified_attacks(one: Certificate, whom: str) -> str:
-    """What is certified of the threat that was asked about."""
+    """The certified part of the threat in the question."""
     assert one.asked is not None
     threat, size, clean = one.asked.threat, one.certified_size, f"{whom}this {one.kind.word}"
     if not size:
@@ -107,7 +107,7 @@ def _certified_attacks(one: Certificate, whom: str) -> str:
 
 
 def in_short(one: Certificate, words: AttackWords, classes: Sequence[str]) -> tuple[str, ...]:
-    """What is known about the smallest attacks on one object: texts, and the names of classes in between.
+    """The results of the smallest attacks on one object: texts, and the names of classes in between.
 
     It says what is certified, which attacks are known, and what is open, and nothing else; () where it has nothing to
     say, as after an abstention. A *step* is one flip of a site.
@@ -127,7 +127,7 @@ def in_short(one: Certificate, words: AttackWords, classes: Sequence[str]) -> tu
 
 
 def _about_threat(one: Certificate) -> tuple[str, str]:
-    """What stands before the classes and after them, where a threat lists its attacks."""
+    """The words before and after the classes, where a threat lists its attacks."""
     assert one.asked is not None
     threat, size = one.asked.threat, one.certified_size or 0
     if one.why(threat) == NO_ATTACK:
@@ -145,7 +145,7 @@ def _about_threat(one: Certificate) -> tuple[str, str]:
 
 
 def _about_flips(one: Certificate, words: AttackWords) -> tuple[str, str]:
-    """What stands before the classes and after them, where any flips count."""
+    """The words before and after the classes, where any flips count."""
     assert one.capacity is not None
     most, step = one.any_flips, words.step(one.capacity)
     if not any(one.capacity):

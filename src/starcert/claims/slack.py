@@ -1,4 +1,4 @@
-"""What an attack of a given radius can do under a noise: slack, ρ_low, ρ_up, and the votes it takes to certify it.
+"""The power of an attack of a given radius under a noise: slack, ρ_low, ρ_up, and the votes needed to certify it.
 
 They depend on the noise alone, not on a graph or a classifier. What is computed for a noise is remembered.
 """
@@ -41,7 +41,7 @@ def tradeoffs_of(law: Product) -> Tradeoff:
 
 
 def slack(noise: Noise, radius: RadiusLike) -> float:
-    """How much failure probability a radius forgives: it is certified iff 1 − p_A < slack.
+    """The failure probability that a radius tolerates: it is certified iff 1 − p_A < slack.
 
     slack(R) = 1 − (least p_A that certifies R in the two-class margin), with a relative error of at most 1e-9.
     It is 1/2 for radius 0 and falls as the radius grows.

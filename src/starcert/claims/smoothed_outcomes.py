@@ -1,4 +1,4 @@
-"""What certificates by votes know about each object under a threat: by p_A, and by evidence."""
+"""The outcomes of certificates by votes for each object under a threat: by p_A, and by evidence."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Why = Callable[[Level], str]
 
 
 def smoothed_outcomes(certificates: Certificates, threat: Threat) -> Outcomes:
-    """What certificates know about each object under a threat by radius, or the one whose attacks were listed."""
+    """The outcomes under a threat by radius, or under the one whose attacks were listed."""
     threat, alone = threat.for_noise(certificates.noise), None
     if certificates.verdicts is not None:
         alone = smoothed_outcomes(certificates.by_p_A, threat)
@@ -63,7 +63,7 @@ def _unknown_levels(certificates: Certificates) -> Why:
 
 
 def _by_radius(one: Certificate, blank: Outcome, threat: Threat, frontier: Frontier, reason: Why) -> Outcome:
-    """What is known under a threat by radius: how many flips within its box are covered by what is certified."""
+    """The outcome under a threat by radius: the number of flips within its box that certified radii cover."""
     boxes = [box for box in (threat.limits(one.noise), one.capacity) if box is not None]
     if not threat.by_radius or not boxes:
         return blank._replace(why=NO_CAPACITY if threat.by_radius else f"{threat} was not asked about")
@@ -104,7 +104,7 @@ def _by_radius(one: Certificate, blank: Outcome, threat: Threat, frontier: Front
 
 
 def _by_size(one: Certificate, blank: Outcome, threat: Threat, reason: Why) -> Outcome:
-    """What is known under a threat that lists its attacks."""
+    """The outcome under a threat that lists its attacks."""
     asked = one.asked
     assert asked is not None
     if (most := common_size(asked.threat, threat)) is None:

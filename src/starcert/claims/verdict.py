@@ -1,4 +1,4 @@
-"""What is known about attacks on one object: verdicts, and those of evidence on all that was looked at.
+"""Results about attacks on one object: verdicts, and those of evidence on all levels examined.
 
 A level is *certified* when no attack of exactly this many flips changes the answer, *broken* when an attack is known
 that does, and *open* otherwise.
@@ -28,13 +28,13 @@ Limits: TypeAlias = tuple[int, ...] | None
 
 
 def lies_within(level: Level, other: Level) -> bool:
-    """Whether a level has at most as many flips as another on every axis."""
+    """True if a level has at most as many flips as another on every axis."""
     return all(map(int.__le__, level, other))
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is known about a level."""
+    """The verdict on a level."""
 
     kind: State
     why: str  # by which argument, or what is missing
@@ -47,7 +47,7 @@ class Verdict:
 
 
 class Grounds(NamedTuple):
-    """What verdicts rest on, besides the votes on the clean object.
+    """The grounds of verdicts, besides the votes on the clean object.
 
     These are the axes of the noise on it, the votes at attacked objects for each attack, chunk by chunk (at most `most`
     in all; None: there were to be none), the most flips of a level that was looked at, and the attacks of a threat that

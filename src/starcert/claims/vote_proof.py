@@ -86,7 +86,7 @@ class VoteProof(Proof):
         return self._frontiers[key]
 
     def margin(self, row: int) -> TwoClass | MultiClass:
-        """What decides about the radii of a row."""
+        """The margin that decides the radii of a row."""
         failure, other = float(self.bounds.failure[row]), float(self.bounds.other[row])
         return margin_of(self.noise, failure, other, self.bounds.contests[row])
 
@@ -227,7 +227,7 @@ class VoteProof(Proof):
 
 
 def margin_of(noise: Noise, failure: float, other: float, contest: Contest = PLAIN) -> TwoClass | MultiClass:
-    """What decides about radii, given bounds on the probability of all other answers and of every single one."""
+    """The margin that decides radii, given bounds on the probability of all other answers and of every single one."""
     if contest != PLAIN:
         return TwoClass(slacks_of(noise.product, contest.limit), failure if contest.third else other)
     if other < failure:

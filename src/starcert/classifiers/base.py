@@ -95,7 +95,7 @@ class Classifier(ABC):
         """One class for each copy, in their order, shape (copies,); or one for each target, shape (copies, targets)."""
 
     def n_targets(self, frame: NodeFrame) -> int | None:
-        """How many parts of a graph are classified, each by itself; None: the graph itself is, as one.
+        """The number of parts of a graph that are classified, each by itself; None: the graph itself is, as one.
 
         Args:
             frame: what noise leaves alone of the graph. Where its nodes are the targets: `return frame.n_nodes`.
@@ -113,14 +113,14 @@ class Classifier(ABC):
         return np.arange(n_targets)
 
     def scored(self, graphs: NoisyGraphs) -> Scores:
-        """What `classify` answers, with the numbers that the answers come from, if there are any.
+        """The answers of `classify`, with the numbers that they come from, if there are any.
 
         The checks compare them: a difference shows long before an answer changes, and rounding at a tie is none.
         """
         return Scores(self.classify(graphs))
 
     def scored_each(self, batches: Sequence[NoisyGraphs]) -> list[Scores]:
-        """What `scored` answers for each of several batches, which may be copies of different graphs."""
+        """The results of `scored` for each of several batches, which may be copies of different graphs."""
         return [self.scored(graphs) for graphs in batches]
 
     @property
@@ -256,7 +256,7 @@ def check_regrouped(
 
 
 def look_like_probabilities(scores: Scores) -> bool:
-    """Whether all numbers that were assumed to be logits lie in [0, 1]."""
+    """True if all numbers that were assumed to be logits lie in [0, 1]."""
     if not scores.assumed_logits or scores.numbers is None:
         return False
     outputs = scores.numbers[..., -1]
@@ -274,7 +274,7 @@ def refuse_probabilities(n_copies: int) -> NoReturn:
 
 
 def _agree(one: Scores, i: Places, other: Scores, j: Places) -> npt.NDArray[np.bool_]:
-    """Whether copies i of one batch and copies j of another were answered alike: up to rounding, where scores exist."""
+    """True where copies i of one batch and copies j of another were answered alike, up to rounding of scores."""
     same = np.asarray(one.answers)[i] == np.asarray(other.answers)[j]
     if one.numbers is not None and other.numbers is not None:
         mine, its = one.numbers[i], other.numbers[j]
@@ -285,7 +285,7 @@ def _agree(one: Scores, i: Places, other: Scores, j: Places) -> npt.NDArray[np.b
 
 
 def are_tied(scores: Scores) -> npt.NDArray[np.bool_]:
-    """Whether the largest two numbers of each copy, or target, differ by no more than rounding; never without numbers.
+    """True where the largest two numbers of a copy, or target, differ by no more than rounding; never without numbers.
 
     Then either answer may be given.
     """

@@ -1,4 +1,4 @@
-"""What functions, classes and modules are made of, for the digest of a classifier.
+"""The parts of functions, classes and modules, for the digest of a classifier.
 
 What is installed counts by name and version. A function of the caller's own counts by its code, defaults, closure and
 the values of the globals that it loads; a class by its members; a module by its file and those of the own modules that
@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 
 class ValueParts(NamedTuple):
-    """What a value is made of: a label that says what kind of value it is, and further values."""
+    """The parts of a value: a label that says what kind of value it is, and further values."""
 
     label: bytes
     values: Sequence[object] = ()
@@ -42,7 +42,7 @@ _NOT_CONTENT = frozenset(
         *("__static_attributes__", "__orig_bases__", "__parameters__", "__dataclass_fields__", "__dataclass_params__"),
     )
 )
-"""What Python keeps in a class besides what was written there, and what no answer depends on."""
+"""Attributes that Python adds to a class, and that no answer depends on."""
 
 
 def code_parts(value: object) -> ValueParts | None:
@@ -138,7 +138,7 @@ def installed_name(value: object) -> str:
 
 
 def _is_found_by_name(value: object) -> bool:
-    """Whether something is what its module has under its name, and not made anew by a call."""
+    """True if something is what its module has under its name, and not made anew by a call."""
     found: object = sys.modules.get(getattr(value, "__module__", None) or "")
     for name in str(getattr(value, "__qualname__", "")).split("."):
         found = getattr(found, name, None)
@@ -147,7 +147,7 @@ def _is_found_by_name(value: object) -> bool:
 
 @functools.cache
 def _is_installed(module: str) -> bool:
-    """Whether a module came with Python, with starcert, or into a folder for installed packages."""
+    """True if a module came with Python, with starcert, or into a folder for installed packages."""
     top = module.partition(".")[0]
     if top == "starcert":
         return True

@@ -76,7 +76,7 @@ class CallableClassifier(Classifier):
         return value_scores(self.values, self._returned(graphs), ROUNDING)
 
     def _returned(self, graphs: NoisyGraphs) -> npt.ArrayLike:
-        """What the function gives for all copies."""
+        """The results of the function for all copies."""
         if self.on != "networkx":
             found: npt.ArrayLike = self.function(rows_of(graphs) if self.on == "vectors" else graphs)
             return found

@@ -46,7 +46,7 @@ def identity(value: object) -> str:
 
 
 def of_0_2(before: object, now: object) -> str:
-    """What to add where two descriptions of classifiers differ because only the new one has a digest of this scheme.
+    """The hint for two descriptions of classifiers that differ because only the new one has a digest of this scheme.
 
     Example:
         >>> of_0_2("gcn " + 32 * "a", "gcn " + SCHEME + 24 * "a"), of_0_2("gcn", "gcn " + SCHEME + 24 * "a")
@@ -186,7 +186,7 @@ class _Unquoted(str):
 
 
 def _shown(value: object) -> str:
-    """What a message calls a value; "" for values that have no name to recognise."""
+    """The name of a value in a message; "" for values that have no name to recognise."""
     if isinstance(value, ModuleType):
         return f"the module {value.__name__}"
     if isinstance(value, FunctionType | type):
@@ -196,7 +196,7 @@ def _shown(value: object) -> str:
 
 
 def _parts_of(value: object) -> ValueParts:
-    """What a value is made of, one level deep."""
+    """The parts of a value, one level deep."""
     if (split := _CONTAINERS.get(type(value))) is not None:
         return split(value)
     if (torch := sys.modules.get("torch")) is not None:

@@ -152,7 +152,7 @@ def _explain(error: Exception) -> tuple[str, int]:
 
 
 def _lacks_memory(error: BaseException | None) -> str:
-    """What could not be allocated, if an error is lack of memory or followed from it; "" otherwise."""
+    """The object that could not be allocated, if an error is lack of memory or followed from it; "" otherwise."""
     while error is not None:
         from_torch = isinstance(error, RuntimeError) and re.search(r"can't allocate|out of memory", str(error))
         if isinstance(error, MemoryError) or from_torch:

@@ -188,7 +188,7 @@ def compare(
 
 
 def _read(file: Path) -> Archive | ExactArchive:
-    """What a run has kept, as far as its file alone can show that it holds."""
+    """A run's archive, read, and checked as far as the file alone allows."""
     archive = read(file)
     if isinstance(archive, Archive):
         return archive.confirmed()

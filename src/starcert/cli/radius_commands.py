@@ -216,7 +216,7 @@ def _frontier_view(certificate: Certificate) -> list[RenderableType]:
 
 
 def _proved(noise: Noise) -> str:
-    """What a title says about radii that are proved, if the noise is starcert's own."""
+    """The words in a title on radii that are proved, if the noise is starcert's own."""
     return f", given the law {', '.join(noise.outside)}" if noise.outside else ", proved"
 
 

@@ -1,4 +1,4 @@
-"""What training, sweeps and studies print when they are done."""
+"""The printed results of training, sweeps and studies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def trained_object(outcome: TrainedRun, then: str) -> dict[str, object]:
-    """What was trained, and how good it is, for programs; `then` is the command that comes next."""
+    """The result of a training, for programs; `then` is the command that comes next."""
     made = outcome.made
     return {
         "weights": str(outcome.weights),
@@ -39,7 +39,7 @@ def trained_object(outcome: TrainedRun, then: str) -> dict[str, object]:
 
 
 def trained_view(outcome: TrainedRun, then: str) -> Iterator[str]:
-    """What was trained, how good it is, and the command that comes next."""
+    """The result of a training, and the command that comes next."""
     made = outcome.made
     place = os.path.relpath(outcome.weights)
     if outcome.seconds is None:

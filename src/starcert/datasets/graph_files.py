@@ -42,7 +42,7 @@ ASK_FOR_TYPES = (
 
 _LABELS = "labels.csv"
 _FOREIGN = (ValueError, KeyError, TypeError, LookupError, AttributeError, OverflowError, RecursionError, AssertionError)
-"""What a parser may raise on a file of another format."""
+"""The errors that a parser may raise on a file of another format."""
 
 
 def read_folder(folder: Path, columns: Columns | None = None, edge_types: str | None = None) -> Dataset:

@@ -110,7 +110,7 @@ def lines_of(path: Path) -> list[str]:
 
 
 def are_class_numbers(values: Collection[int]) -> bool:
-    """Whether whole numbers are class numbers, some of which may not occur; far apart, they are names of classes."""
+    """True if whole numbers are class numbers, some of which may not occur; far apart, they are names of classes."""
     return min(values) >= 0 and max(values) < max(_MAX_CLASS_NUMBER, len(set(values)))
 
 

@@ -1,4 +1,4 @@
-"""What the plots share: a figure to draw on, and how they look; and graphs with their regions coloured.
+"""Common parts of the plots: a figure, and its style; and graphs with their regions coloured.
 
 The same colour for the same thing, legible to the colour-blind, readable at column width.
 """
@@ -29,10 +29,10 @@ MAJORITY = "#D55E00"  # the share of the most frequent class, in every plot that
 SHADES = "cividis"  # the colour map of every number from low (dark) to high (light)
 
 TONES = {"certified by p_A": "#0072B2", "certified by evidence": "#7CC4EE", "open": "#E3E7EB", "broken": "#D55E00"}
-"""What is known of a radius, and its colour: distinct to the colour-blind, and in grey."""
+"""The states of a radius, and their colours: distinct to the colour-blind, and in grey."""
 
 DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (1, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (3, 3)))
-"""How edges of each type are drawn; after the last it begins anew."""
+"""The line styles of edge types; after the last they repeat."""
 
 LINE, NEW_LINE = 40, "\n"  # the most characters of a title on one line
 COLUMN, PAGE = 3.4, 7.0  # widths of a column and of a page, in inches

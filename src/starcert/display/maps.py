@@ -144,7 +144,7 @@ def stacked(maps: Mapping[str, RadiusMap], height: float) -> Figure:
 
 @dataclass(frozen=True)
 class VerdictMap:
-    """What is known of one graph at each radius of two axes: certified by p_A, certified by evidence, open, or broken.
+    """The verdicts on one graph at each radius of two axes: certified by p_A, certified by evidence, open, or broken.
 
     A radius is broken if an attack within it is known.
     """

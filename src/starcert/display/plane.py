@@ -52,7 +52,7 @@ class Plane:
 
     @property
     def note(self) -> str:
-        """What a title says about all other axes; "" if there are none."""
+        """The part of a title about all other axes; "" if there are none."""
         others = [axis for axis in self.noise.axes if axis not in self.names]
         shown = ", ".join(others) if len(others) <= 3 else f"{len(others)} other axes"
         return f"no flips in {shown}" if others else ""
@@ -76,7 +76,7 @@ class Plane:
         return table[here] if self.places[0] < self.places[1] else table[here].T
 
     def project(self, radii: Sequence[Sequence[Any]]) -> tuple[tuple[Any, Any], ...]:
-        """What radii hold of this plane: all of it up to their counts on both axes."""
+        """The part of this plane that radii cover: all of it up to their counts on both axes."""
         return tuple((radius[self.places[0]], radius[self.places[1]]) for radius in radii)
 
     def inside(self, levels: Sequence[Sequence[int]]) -> list[tuple[int, int]]:

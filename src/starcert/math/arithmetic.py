@@ -1,4 +1,4 @@
-"""What the engine computes with: exact numbers of python-flint, and functions that numba compiles.
+"""The arithmetic of the engine: exact numbers of python-flint, and functions that numba compiles.
 
 A ball (`arb`) is a midpoint with a radius that encloses every rounding error; a fraction (`fmpq`) has none. The code
 that proves things is written once and runs with either.
@@ -111,7 +111,7 @@ compiled = Compiled
 
 
 def _make(one: Compiled, whole: dict[Compiled, Any]) -> Any:  # noqa: ANN401
-    """What numba makes of a function, with all that it may call; `whole` gets each of them."""
+    """The compiled form of a function, with all that it may call; `whole` gets each of them."""
     if one._made is not None:
         return one._made
     if one not in whole:

@@ -121,7 +121,7 @@ def chance_of(law: SiteLaw, number: int, shares: Shares, *, times: float) -> flo
 
 
 class AxisMoves(NamedTuple):
-    """What an attack may do to the sites of an axis of a law."""
+    """The possible changes of an attack on the sites of an axis of a law."""
 
     law: SiteLaw
     starts: tuple[int, ...]  # the values of sites that it can change
@@ -342,7 +342,7 @@ def _gains(record: Ballots, axes: Sequence[AttackAxis]) -> Iterator[SiteGains]:
 
 
 def shown_outcomes(flips: Ballots, axis: AttackAxis) -> npt.NDArray[np.bool_]:
-    """Whether each vote shows each outcome of a flip of each choice on an axis, shape (votes, choices · outcomes)."""
+    """Marks the votes that show each outcome of a flip of each choice on an axis, shape (votes, choices · outcomes)."""
     if axis.moves is None:
         return flips.matrix(axis.sites)
     shown, clean = flips.values(axis.sites), axis.values.astype(np.int64)

@@ -1,4 +1,4 @@
-"""What an audit of a run has found: nothing wrong, and how rare a fault it would have missed."""
+"""The result of an audit of a run: no fault, and how rare a fault it would have missed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def found_share(copies: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """How many noisy copies were classified again, each with the same answer: a classifier is a function of one copy.
+    """The numbers of noisy copies that were classified again, each with the same answer.
 
     Those of attacked graphs are a search: attacks are chosen, and copies of one attack are alike, so no share is stated
     for them. Where not every graph was audited, one copy of each that was counts as independent: a fault may be that of

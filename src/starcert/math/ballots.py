@@ -187,7 +187,7 @@ class Ballots:
         return places
 
     def matrix(self, sites: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-        """Whether these sites flipped, shape (kept copies, sites)."""
+        """Marks the flipped ones among these sites, shape (kept copies, sites)."""
         flips, wanted = self.places, self._numbered(sites)
         if not isinstance(flips, ListedFlips):
             found = flips[:, wanted >> 3]

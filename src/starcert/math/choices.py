@@ -1,4 +1,4 @@
-"""What bets on the votes on one object stake: λ and g, chosen before the votes that they are about.
+"""The stakes of bets on the votes on one object: λ and g, chosen before the votes that they are about.
 
 The search and `verify` share this module. A file never states λ or g: whoever wrote it could have fitted them to all
 votes. Both are chosen here, those of a stage from the votes before it: `Choices(record.first(chunks), …)` has seen no

@@ -1,4 +1,4 @@
-"""How votes were drawn, and their counts chunk by chunk: enough to draw some of them again and compare."""
+"""The way votes were drawn, and their counts chunk by chunk: enough to draw some of them again and compare."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def chunk_ends(chunk_size: int, first_chunk: int | None = None) -> Iterator[int]
 
 @cache
 def chunk_lengths(samples: int, chunk_size: int, first_chunk: int | None = None) -> Counts:
-    """How many samples each chunk has of this many; the last one may be partial.
+    """The number of samples in each chunk; the last one may be partial.
 
     Example:
         >>> chunk_lengths(2500, 1024).tolist()
@@ -57,7 +57,7 @@ def chunk_lengths(samples: int, chunk_size: int, first_chunk: int | None = None)
 
 @dataclass(frozen=True, eq=False)
 class ChunkCounts:
-    """How votes were drawn, and the counts of each chunk: one array for each object, of chunks, targets and classes."""
+    """The way votes were drawn, and the counts of each chunk: an array of chunks, targets and classes per object."""
 
     seed: int  # of all streams
     chunk_size: int  # samples drawn for a chunk
@@ -69,12 +69,12 @@ class ChunkCounts:
 
     @property
     def content(self) -> tuple[object, ...]:
-        """What is equal where files would be."""
+        """Values that are equal where files would be equal."""
         found = (None if each is None else [one.tolist() for one in each] for each in (self.selection, self.estimation))
         return self.seed, self.chunk_size, self.first_chunk, self.backend, self.keys, *found
 
     def lengths(self, purpose: str, samples: int) -> Counts:
-        """How many samples each chunk of this many has."""
+        """The number of samples in each of these chunks."""
         return chunk_lengths(samples, self.chunk_size, self.first_chunk if purpose == "estimation" else None)
 
     def check(self, purpose: str, counts: Counts, n_targets: Sequence[int]) -> None:

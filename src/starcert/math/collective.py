@@ -128,7 +128,7 @@ class JointEvidence:
         return cells
 
     def _shown_on(self, axis: int) -> npt.NDArray[np.uint8]:
-        """Whether each copy shows each outcome of each choice on an axis, shape (choices · outcomes, copies)."""
+        """Marks the copies that show each outcome of each choice on an axis, shape (choices · outcomes, copies)."""
         if axis not in self._shown:
             self._shown[axis] = np.ascontiguousarray(self._copies.matrix(axis).T).view(np.uint8)
         return self._shown[axis]

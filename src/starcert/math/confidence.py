@@ -119,7 +119,7 @@ class Votes:
 
     @property
     def contests(self) -> list[Contest]:
-        """What the class of each row has to withstand."""
+        """The condition on the class of each row."""
         return contests_of(self.blind, self.labels)
 
     def row(self, index: int) -> Votes:
@@ -263,7 +263,7 @@ class Bounds:
 
     @cached_property
     def contests(self) -> list[Contest]:
-        """What the class of each graph has to withstand."""
+        """The condition on the class of each graph."""
         return contests_of(self.blind, self.labels)
 
     def __len__(self) -> int:

@@ -29,13 +29,13 @@ Counts = npt.NDArray[np.int64]
 
 
 class Contest(NamedTuple):
-    """How votes for other classes count against an answer, and what their mean must stay below."""
+    """The score of votes for other classes against an answer, and the limit that its mean must stay below."""
 
     limit: float = 0.5
     third: float = 0.5  # what a vote for neither the answer nor the other class counts
 
     def score(self, mine: int, rival: int, total: int) -> tuple[int, int]:
-        """How many of how many votes count against the answer, which has `mine` of `total`; another class has `rival`.
+        """The votes against the answer, which has `mine` of `total`, and their number; another class has `rival`.
 
         Example:
             >>> PLAIN.score(50, 30, 100), Contest(0.7, 0.0).score(50, 30, 100), Contest(0.3, 1.0).score(50, 30, 100)
@@ -64,7 +64,7 @@ class BlindAnswers:
         return len(self.answers)
 
     def __str__(self) -> str:
-        """What stands for the fallback: another one has another text."""
+        """A text for the fallback: another one has another text."""
         return f"{self.threshold!r} {blake2b(self.answers.astype('<i8').tobytes(), digest_size=12).hexdigest()}"
 
     def of_rows(self, rows: slice | list[int]) -> BlindAnswers:
@@ -104,7 +104,7 @@ class BlindAnswers:
 
 
 def contests_of(blind: BlindAnswers | None, labels: Counts) -> list[Contest]:
-    """What the answer of each row has to withstand; exact, as 1 − t is a float where t is one from 1/2 to 1."""
+    """The condition on the answer of each row; exact, as 1 − t is a float where t is one from 1/2 to 1."""
     if blind is None:
         return [PLAIN] * len(labels)
     ours, other = Contest(blind.threshold, 0.0), Contest(1 - blind.threshold, 1.0)

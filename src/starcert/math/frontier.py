@@ -106,7 +106,7 @@ class Frontier:
         return len(self.radii)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: a row for each of the first maximal radii, a column for each axis."""
+        """For a notebook: a row for each of the first maximal radii, a column for each axis."""
         if not self.radii:
             return "<p>Nothing is certified, not even the clean object itself.</p>"
         rows = [{f"axis {axis + 1}": count for axis, count in enumerate(radius)} for radius in self.radii[:MAX_SHOWN]]

@@ -39,12 +39,12 @@ class Links(NamedTuple):
 
     @property
     def degrees(self) -> Whole:
-        """How many links each node has."""
+        """The number of links of each node."""
         return np.diff(self.starts)
 
 
 class LinkAttacks(NamedTuple):
-    """What an attacker may do at a node: at each size, some deletions and additions of its links."""
+    """The possible attacks at a node: at each size, some deletions and additions of its links."""
 
     cells: Sequence[Sequence[Cell]]  # of each size: every attack lies within one of its cells
     first_is_rewire: bool = False  # size 1 is one rewired edge, exactly; its cells are not looked at

@@ -1,4 +1,4 @@
-"""How far attacks can turn a vote of T voters, where each change of the object reaches one voter only.
+"""The effect of attacks on a vote of T voters, where each change of the object reaches one voter only.
 
 Class A has most votes, of equals the smallest class wins. It loses to B once the lead n_A − n_B has fallen by `needed`:
 by a voter that goes from A to B it falls by 2, from A to another class by 1, and from another class to B by 1.

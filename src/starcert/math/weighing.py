@@ -199,7 +199,7 @@ def _move_on(choices, axes, firsts):  # type: ignore[no-untyped-def]  # noqa: AN
 
 @compiled
 def _takes_again(choices, owners, last):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Whether one of the choices before the last one takes its site."""
+    """True if one of the choices before the last one takes its site."""
     again = False
     for d in range(last):
         again |= owners[choices[d]] == owners[choices[last]]

@@ -62,7 +62,7 @@ MAX_INFLUENCES = 2**23  # votes against the class times sites, up to which influ
 
 
 class AuditSize(NamedTuple):
-    """How many graphs are audited, with how many copies of them and of attacked ones, and how many copies alone."""
+    """The numbers of audited graphs, of their copies and of copies of attacked graphs, and of copies alone."""
 
     graphs: int
     copies: int
@@ -143,7 +143,7 @@ class AuditedCopies(NamedTuple):
 
     @property
     def n_copies(self) -> int:
-        """How many copies there are."""
+        """The number of copies."""
         return len(self.attacks)
 
     def ask(self, job: Job, sites: Sites) -> Asking[Audit]:

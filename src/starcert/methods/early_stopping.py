@@ -162,7 +162,7 @@ class DecidedPlan(Plan):
     def _is_broken(
         self, votes: Votes, graph: int, axes: Sequence[AttackAxis], holds_by_counts: Callable[[Level], bool]
     ) -> bool:
-        """Whether an attack on a single site clearly changes the answer: no further votes will prove that none does.
+        """True if an attack on a single site clearly changes the answer: no further votes will prove that none does.
 
         By E[Y·L] of that attack less some standard errors: an estimate will do, for giving up claims nothing. Y = 1 for
         a vote for one other class, as an answer may stand with less than half of the votes.
@@ -198,7 +198,7 @@ class DecidedPlan(Plan):
         return self._is_cheap(attacks, evidence) and all(evidence.weighed_list(parts).proved for parts in left if parts)
 
     def _is_cheap(self, attacks: int, evidence: FlipEvidence) -> bool:
-        """Whether weighing these attacks costs less than the votes to be saved."""
+        """True if weighing these attacks costs less than the votes to be saved."""
         return attacks <= self.most.estimation - evidence.n_votes
 
     def _looks(self, chunk_size: int) -> Iterator[int]:
@@ -237,12 +237,12 @@ class DecidedPlan(Plan):
 
 
 def _shows_below(lost: int, total: int, limit: float, share: Fraction) -> bool:
-    """Whether votes show that the failure probability is below a limit, up to `share`; clear of rounding errors."""
+    """True if votes show that the failure probability is below a limit, up to `share`; clear of rounding errors."""
     return capital_against(lost, total, limit) >= -math.log(share) + ROUNDING
 
 
 def _is_futile(lost: int, total: int, limit: float, *, most: int, share: Fraction) -> bool:
-    """Whether the votes that are left are unlikely to show that the failure probability is below a limit.
+    """True if the votes that are left are unlikely to show that the failure probability is below a limit.
 
     With all votes, only `spare` more may be lost; a capital of 1/GIVE_UP rejects a failure probability low enough for
     that.

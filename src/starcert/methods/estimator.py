@@ -1,4 +1,4 @@
-"""What a smoothed classifier is to scikit-learn: an estimator that can be cloned, fitted, scored and put in a pipeline.
+"""A smoothed classifier as a scikit-learn estimator that can be cloned, fitted, scored and put in a pipeline.
 
 An estimator keeps the arguments of its constructor as attributes of the same names: all else follows from that.
 scikit-learn itself need not be installed.
@@ -25,14 +25,14 @@ from starcert.objects.noise import Noise
 from starcert.system.errors import InvalidParameterError, needing, whole_number
 
 GraphLike: TypeAlias = CleanObject | Any
-"""What may be certified: a `Graph`, `Bits` or `Categories`; or a `Data` of PyG or a graph of networkx, which is read by
+"""An object to certify: a `Graph`, `Bits` or `Categories`; or a `Data` of PyG or a graph of networkx, which is read by
 `Graph.from_pyg` or `Graph.from_networkx` with their defaults."""
 
 ABSTAIN = -1  # what `predict` answers where no class can be shown to be the likeliest
 
 
 def is_estimator(value: object) -> bool:
-    """Whether something looks like a scikit-learn classifier that can be fitted.
+    """True if something looks like a scikit-learn classifier that can be fitted.
 
     Example:
         >>> is_estimator(len)
@@ -50,7 +50,7 @@ def as_objects(graphs: Sequence[GraphLike]) -> list[CleanObject]:
 
 
 def as_object(given: GraphLike, name: str) -> CleanObject:
-    """What is certified: starcert's own, or what the graph of networkx or PyG is by default."""
+    """The object to certify: starcert's own, or made from a graph of networkx or PyG with default options."""
     if isinstance(given, CleanObject):
         return given
     try:
@@ -67,7 +67,7 @@ def as_object(given: GraphLike, name: str) -> CleanObject:
 
 
 def bound_problem(graphs: Sequence[GraphLike] | Problem, noise: Noise, regions: Regions | None) -> Problem:
-    """What is to be certified: graphs and their regions, bound here, or before with the same noise."""
+    """The problem to certify: graphs and their regions, bound here, or before with the same noise."""
     if not isinstance(graphs, Problem):
         return bind_all(as_objects(graphs), noise, regions)
     if graphs.noise != noise and graphs.noise != noise_for_sites(noise, graphs.sites):
@@ -77,7 +77,7 @@ def bound_problem(graphs: Sequence[GraphLike] | Problem, noise: Noise, regions: 
 
 
 def _converted(given: object) -> CleanObject | None:
-    """What something stands for, by the first of starcert's kinds that knows it."""
+    """The object that something stands for, by the first of starcert's kinds that knows it."""
     return next((found for kind in OWN_KINDS if (found := kind.convert(given)) is not None), None)
 
 
@@ -122,17 +122,17 @@ class SmoothedEstimator(ABC):
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are."""
+        """The number of classes."""
         return self.classifier.n_classes
 
     @property
     def classes_(self) -> npt.NDArray[np.int64]:
-        """What `predict` may answer, besides `ABSTAIN`: class number i of a certificate is entry i."""
+        """The possible answers of `predict`, besides `ABSTAIN`: class number i of a certificate is entry i."""
         return np.arange(self.n_classes) if self._fitted_classes is None else self._fitted_classes
 
     @property
     def _class_labels(self) -> tuple[Hashable, ...] | None:
-        """What labels call the classes, in the order of their numbers; None: by their numbers alone."""
+        """The labels of the classes, in the order of their numbers; None: the numbers themselves."""
         return self.classifier.class_labels or self.classifier.class_names
 
     def fit(self, graphs: Sequence[GraphLike], labels: npt.ArrayLike) -> Self:

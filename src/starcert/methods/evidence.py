@@ -130,7 +130,7 @@ def verdicts_of(
 
 
 def _clean_verdict(votes: Votes, label: int, share: Fraction) -> Verdict:
-    """Whether the votes for the class and for each other one show that it wins their contest, up to `share`."""
+    """The verdict on the clean object: certified if the class wins its contest with each other one, up to `share`."""
     (contest,), counts = votes.contests, votes.counts[0]
     against, of = contest.score(*class_and_rival(counts, label), int(counts.sum()))
     limit = upper_limit if votes.history == "fixed" else anytime_limit
@@ -259,7 +259,7 @@ def _verdict(
 def _schemes(
     evidence: FlipEvidence, level: Level, listed: Sequence[LevelAttacks] | None
 ) -> list[tuple[int, Callable[[], Weighed]]]:
-    """How many attacks each scheme has, and what weighs them; of a list, there is one scheme."""
+    """The number of attacks in each scheme, and what weighs them; of a list, there is one scheme."""
     if listed is not None:
         return [
             (sum(len(part.rows) for part in listed if part.rows is not None), partial(evidence.weighed_list, listed))

@@ -28,7 +28,7 @@ MAX_CHANGED = 256  # sites that are changed there, at most
 
 @runtime_checkable
 class Predicts(Protocol):
-    """What answers objects, such as `starcert.baselines.blind(…)` or an estimator of yours that is blind."""
+    """A model that answers objects, such as `starcert.baselines.blind(…)` or an estimator of yours that is blind."""
 
     def predict(self, objects: Sequence[Any], /) -> Any:  # noqa: ANN401  (an array of any library)
         """One class for each object, or for each of its targets, those of the first object first."""
@@ -36,7 +36,7 @@ class Predicts(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Fallback:
-    """What a smoothed classifier answers where no other class is likely enough.
+    """The answer of a smoothed classifier where no other class is likely enough.
 
     That the answers are blind is a premise of every certificate: they must be the same for every object that the
     attacker can make of the one that is certified. A model is asked about some objects with other values at random

@@ -39,7 +39,7 @@ MAX_TRIED = 16
 
 
 class Trying(TypedDict, total=False):
-    """How attacks are tried, as in `ExactClassifier.certify`."""
+    """The options for trying attacks, as in `ExactClassifier.certify`."""
 
     max_attacks: int
     executor: Executor | None
@@ -69,7 +69,7 @@ class HashedVotes:
         self.base, self.hash, self.groups = base, PairHash(seed), whole_number("groups", groups, 1, 2**16)
 
     def copies(self, graphs: Sequence[GraphLike]) -> list[list[Graph]]:
-        """What each voter sees of each graph: the graphs to train it on, all of one graph with its label."""
+        """The part of each graph that each voter sees: the graphs to train it on, all of one graph with its label."""
         return [list(self._seen(sites.graph)) for sites in self._problem(graphs).sites]
 
     def predict(self, graphs: Sequence[GraphLike]) -> Whole:
@@ -172,14 +172,14 @@ class HashedVotes:
         return problem
 
     def _seen(self, graph: Graph) -> Iterator[Graph]:
-        """What each voter sees."""
+        """The part that each voter sees."""
         u, v = graph.edges.T
         groups = self.hash.groups(graph, u, v, self.groups)
         for voter in range(self.groups):
             yield graph.with_some_edges(groups == voter)
 
     def _voters(self, sites: Sites, *, attacked: bool = False) -> Iterator[Sites]:
-        """What each voter sees, and the pairs of its group, if they are attacked."""
+        """The part that each voter sees, and the pairs of its group, if they are attacked."""
         graph = sites.graph
         u, v = sites.coordinates(np.arange(sites.n_sites if attacked else 0))
         pairs = self.hash.groups(graph, u, v, self.groups)

@@ -19,7 +19,7 @@ from starcert.system.output import quantity
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HashedVoters(SizedProof):
-    """What hashed voters answer, and what was tried on each. No attack is kept: they break single voters."""
+    """The answers of hashed voters, and the results of trying on each. No attack is kept: they break single voters."""
 
     threat: Threat
     rule: str  # "counting" or "exact"

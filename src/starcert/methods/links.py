@@ -70,11 +70,11 @@ def certify_links(
     how: str,
     exact: bool = True,
 ) -> Certificates[LinkProof]:
-    """What a model of links withstands at each size of a threat.
+    """The certified and broken sizes of a model of links under a threat.
 
     Args:
         answers: the class of each row.
-        survives: for each row, whether no attack that deletes and adds at most so many links changes it.
+        survives: for each row, whether no attack that deletes and adds at most this many links changes it.
         about: what rows are about.
         threat: what the attacker can do.
         how: the model in a few words.
@@ -95,7 +95,7 @@ def certify_links(
 
 
 def link_attacks(threat: Threat, graph: Graph) -> tuple[LinkAttacks, Budget]:
-    """What a threat may do to the links *of one node*, whose score nothing else changes, and its budget.
+    """The possible changes of a threat at the links *of one node*, whose score nothing else changes, and its budget.
 
     The budgets of local threats limit what happens at the node, and every other end has one of its own; who controls
     some nodes changes any links of these, and of others their links to these. One rewired edge is exact: a link of the
@@ -126,7 +126,7 @@ def node_rows(graph: Graph, nodes: npt.ArrayLike | None, n_classes: int) -> tupl
 
 
 def link_budget(threat: Threat) -> Budget:
-    """How many links a threat may delete and add at each size; refused where it does not come down to such numbers."""
+    """The numbers of links a threat may delete and add at each size; refused if these do not describe it."""
     budget = budget_of(threat, typed=False, apart=True)
     if isinstance(budget.single, AnyFlips):  # a local budget is part of any flips
         budget = budget_of(budget.single, typed=False, apart=True)._replace(relaxed=budget.relaxed)

@@ -60,7 +60,7 @@ class SmoothedRegressor:
         return self.base
 
     def problem(self, graphs: Sequence[GraphLike] | Problem) -> Problem:
-        """What is to be certified: these graphs and their regions; `certify` takes it in place of the graphs."""
+        """The problem to certify: these graphs and their regions; `certify` takes it in place of the graphs."""
         return bound_problem(graphs, self.noise, self.regions)
 
     def certify(
@@ -74,7 +74,7 @@ class SmoothedRegressor:
         threat: Threat | str | None = None,
         voting: Voting | None = None,
     ) -> Certificates[IntervalProof]:
-        """What intervals are made from, for each graph or each target of each graph: fresh or stored votes.
+        """The data that intervals are made from, for each graph or each target of each graph: fresh or stored votes.
 
         Args:
             graphs: the clean graphs, or the problem that they make.
@@ -126,7 +126,7 @@ class SmoothedRegressor:
     def _affordable(
         self, kept: Sequence[KeptSites | None], problem: Problem, samples: int, *, listed: bool
     ) -> tuple[KeptSites | None, ...]:
-        """What is kept, without objects for which it would be too much: refused where a threat lists its attacks."""
+        """The kept data, without objects for which they are too large: refused where a threat lists its attacks."""
         found: list[KeptSites | None] = []
         for each, sites, reason in zip(kept, problem.sites, problem.without_evidence, strict=True):
             axes = () if each is None else each.axes

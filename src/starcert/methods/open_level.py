@@ -153,7 +153,7 @@ class OpenLevel:
         return class_and_rival(self._own.counts(attack), self._label)
 
     def _price(self, weighed: Weighed, votes: int) -> int:
-        """How many more votes bring every open attack to this many; at least that, if too few are left."""
+        """The number of further votes that bring every open attack to this many; at least that, if too few are left."""
         own = self._own
         least = len(weighed.rest) * votes - (own.most - own.left)
         if least > own.left:  # even if all votes that there are were at these attacks

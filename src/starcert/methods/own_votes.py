@@ -73,7 +73,7 @@ class AttackVotes(ABC):
         return True
 
     def missing(self, attacks: Sequence[Attack], votes: int) -> int:
-        """How many votes bring each of these attacks to this many."""
+        """The number of votes that bring each of these attacks to this many."""
         return sum(max(0, votes - self.total(attack)) for attack in attacks)
 
     def counts(self, attack: Attack) -> Counts:
@@ -81,7 +81,7 @@ class AttackVotes(ABC):
         return self._counts.get(attack, np.zeros(self.n_classes, dtype=np.int64))
 
     def total(self, attack: Attack) -> int:
-        """How many votes an attack has so far."""
+        """The number of votes of an attack so far."""
         return self._totals.get(attack, 0)
 
 
@@ -117,7 +117,7 @@ class OwnChunk(NamedTuple):
 
     @property
     def n_copies(self) -> int:
-        """How many votes there are."""
+        """The number of votes."""
         return len(self.attacks) * len(own_chunk(self.chunk))
 
     def ask(self, job: Job, sites: Sites) -> Asking[list[tuple[OwnTally, int]]]:
@@ -143,7 +143,7 @@ class OwnChunk(NamedTuple):
 
 
 class _Attacked(NamedTuple):
-    """What all votes at attacked versions of an object are drawn and counted with."""
+    """The inputs for drawing and counting all votes at attacked versions of an object."""
 
     copies: AttackedCopies
     clean: npt.NDArray[np.uint8]

@@ -34,7 +34,7 @@ class Plausible(NamedTuple):
 
 
 def find_plausible(trial: Trial, number: int) -> Plausible | None:
-    """What to show in place of attacks on an object that break valences; None: there are none, or no valences."""
+    """The attack to show in place of those on an object that break valences; None: there are none, or no valences."""
     sites, mine, limit = trial.job.sites[number], trial.tried[number], trial.limits[number]
     attacks, broken = trial.attacks_on(number), (mine.first != NEVER) & (mine.first < limit)
     numbers = np.unique(mine.first[broken])

@@ -1,4 +1,4 @@
-"""What is settled before the first vote: what is asked, how alpha is shared, and how many votes there are at most.
+"""The decisions before the first vote: the question, the shares of alpha, and the largest number of votes.
 
 Everything is checked here, before hours of sampling. Nothing in it depends on a vote.
 """
@@ -28,7 +28,7 @@ from starcert.voting.vote_loop import VotingRun
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """What a call of `SmoothedClassifier.certify` asks, checked."""
+    """The checked question of a call of `SmoothedClassifier.certify`."""
 
     problem: Problem
     run: VotingRun
@@ -61,7 +61,7 @@ class Preparation:
         voting: Voting | None,
         fallback: Callable[[Job], BlindAnswers] | None,
     ) -> Preparation:
-        """What the arguments of `certify` ask; refused where it cannot be asked."""
+        """The question that the arguments of `certify` ask; refused where it cannot be asked."""
         alpha = check_alpha(alpha)
         check_family(family)
         whole_number("samples", samples, 1)
@@ -104,7 +104,7 @@ class Preparation:
 
     @property
     def look(self) -> dict[str, Any]:
-        """What a store notes of the certificate that is computed from its votes."""
+        """The entry of a store about the certificate that is computed from its votes."""
         weighed, job = self.evidence is not None, self.run.job
         look: dict[str, Any] = {
             "selection": self.plan.most.selection,

@@ -42,7 +42,7 @@ class AttackedAgain(NamedTuple):
 
     @property
     def n_copies(self) -> int:
-        """How many attacked objects there are."""
+        """The number of attacked objects."""
         return len(self.attacks)
 
     def ask(self, job: Job, sites: Sites) -> Asking[Again]:

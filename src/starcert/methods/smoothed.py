@@ -101,7 +101,7 @@ class SmoothedClassifier(SmoothedEstimator):
         return binding.bind(as_object(graph, "graph"), self.noise, self.regions)
 
     def problem(self, graphs: Sequence[GraphLike] | Problem) -> Problem:
-        """What is to be certified: these graphs and their regions, a rule called once for each of them.
+        """The problem to certify: these graphs and their regions, a rule called once for each of them.
 
         `vote`, `certify` and `predict` take it in place of the graphs; its `sites` are what a report is drawn from.
         """
@@ -257,7 +257,7 @@ def bound_votes(votes: Votes, prepared: Preparation) -> Bounds:
 
 
 def certify_rows(bounds: Bounds, prepared: Preparation, classes: Sequence[Hashable] | None) -> Certificates[VoteProof]:
-    """What the bounds prove about each object or target: certificates by p_A."""
+    """The proved claims about each object or target: certificates by p_A."""
     problem, votes = prepared.problem, bounds.votes
     assert votes is not None
     rows = votes.objects.tolist()

@@ -28,7 +28,7 @@ from starcert.voting.plans import Job
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TriedAttacks(SizedProof):
-    """What trying attacks shows about each row. Attacks on an object are numbered from 0, those of size 1 first."""
+    """The results of trying attacks on each row. Attacks on an object are numbered from 0, those of size 1 first."""
 
     threat: Threat
     objects: Whole  # of each row, the number of its object
@@ -59,7 +59,7 @@ class TriedAttacks(SizedProof):
 
     @property
     def forward_passes(self) -> int:
-        """How many objects the classifier had to answer: each without attack, and the attacks that were needed."""
+        """The number of objects that the classifier had to answer: each without attack, and the needed attacks."""
         return len(self.limits) + sum(self.tried)
 
     @cached_property
@@ -86,12 +86,12 @@ class TriedAttacks(SizedProof):
         return Verdict("open", f"{tried:,} of {number:,} attacks were tried: {number - tried:,} are left")
 
     def tried_for(self, row: int) -> int:
-        """How many attacks were tried for a row: up to the first that changes the answer."""
+        """The number of attacks tried for a row: up to the first that changes the answer."""
         first = int(self.first[row])
         return self.limits[int(self.objects[row])] if first == NEVER else first + 1
 
     def left(self, row: int) -> int:
-        """How many attacks would still have to be tried; 0 where nothing is open."""
+        """The number of attacks that would still have to be tried; 0 where nothing is open."""
         return self.ends[int(self.objects[row])][-1] - self.tried_for(row) if self.attacks[row] is None else 0
 
     @property
@@ -123,7 +123,7 @@ class TriedAttacks(SizedProof):
 def tried_certificates(
     trial: Trial, seconds: float, plausible: Sequence[Plausible | None]
 ) -> Certificates[TriedAttacks]:
-    """What was found, and nothing beyond the budget."""
+    """The certificates that follow from the tried attacks, and nothing beyond the budget."""
     job, tried = trial.job, list(trial.tried.values())
     first, attacks, shown = list[Whole](), list[FoundAttack | None](), list[FoundAttack | None]()
     votes = np.eye(job.classifier.n_classes, dtype=np.int64).tolist()

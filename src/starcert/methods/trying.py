@@ -46,7 +46,7 @@ SAVE_SECONDS = 5.0  # at most this much work is lost when a run is killed
 
 
 class PieceOutcome(NamedTuple):
-    """What a piece shows of each target: its answer without attack, where that changes first, and into what."""
+    """The result of a piece for each target: its answer without attack, where that changes first, and into what."""
 
     clean: Whole
     places: Whole  # of the attacks in the piece; `NEVER`: all of them leave it
@@ -67,7 +67,7 @@ class AttackedObjects(NamedTuple):
         return len(self.attacks) + 1
 
     def ask(self, job: Job, sites: Sites) -> Asking[PieceOutcome]:
-        """What they show; the object without attack is asked about beside them."""
+        """The result of these attacks; the object without attack is asked about beside them."""
         asking = self._outcome(job, sites)
         return checked(asking, job.classifier, self.n_copies, self._name_of) if self.checked else asking
 
@@ -86,7 +86,7 @@ class AttackedObjects(NamedTuple):
 
 
 class Tried:
-    """What is known about one object, piece by piece: for each target the first attack that changes its answer."""
+    """The results about one object, piece by piece: for each target the first attack that changes its answer."""
 
     def __init__(
         self, labels: Sequence[int] = (), first: Sequence[int] = (), answers: Sequence[int] = (), done: int = 0
@@ -97,11 +97,11 @@ class Tried:
 
     @property
     def begun(self) -> bool:
-        """Whether its answer without attack is known."""
+        """True if its answer without attack is known."""
         return bool(len(self.labels))
 
     def needed(self, limit: int) -> int:
-        """How many attacks have to be tried, of at most `limit`: until every target has another answer."""
+        """The number of attacks that have to be tried, of at most `limit`: until every target has another answer."""
         if self.begun and (self.first != NEVER).all():
             return min(limit, int(self.first.max()) + 1)
         return limit
@@ -142,7 +142,7 @@ class ProgressFile:
         self._path, self._about, self._saved = path, about, time.monotonic()
 
     def read(self) -> dict[int, Tried]:
-        """What was tried before, by object."""
+        """The attacks that were tried before, by object."""
         if not self._path.exists():
             return {}
         try:
@@ -230,7 +230,7 @@ class Trial:
         yield from ask(self.job, pieces, executor)
 
     def _pieces(self) -> Iterator[AttackedObjects]:
-        """What is left to try, decided anew for each piece."""
+        """The remaining attacks, decided anew for each piece."""
         for number, mine in self.tried.items():
             attacks, step, limit = self.attacks_on(number), attacks_at_once(self.job, number), self.limits[number]
             at = mine.done
@@ -244,7 +244,7 @@ class Trial:
 
 
 def attacks_at_once(job: Job, number: int) -> int:
-    """How many attacks on an object are one piece: as many as the classifier wants at once."""
+    """The number of attacks on an object in one piece: as many as the classifier wants at once."""
     sites, most = job.sites[number], fitting_batch_of(job, job.sites[number])
     if job.batch_size is None and job.classifier.max_batch_nodes:
         most = min(most, max(1, job.classifier.max_batch_nodes // nodes_of(sites)))

@@ -1,4 +1,4 @@
-"""What a threat may change inside groups of node pairs, and what that does to voters that see one group each."""
+"""The changes that a threat allows inside groups of node pairs, and their effect on voters that see one group each."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ Cell = tuple[int, int]
 SINGLE = (AnyFlips, Deletions, Additions, Changes, Controlled, Where)  # any set of allowed changes, of a size each
 
 Ask = Callable[[Problem, Threat], Certificates[TriedAttacks]]
-"""What tries the attacks of a threat on each object of a problem: `ExactClassifier(EachClass(base)).certify`."""
+"""Tries the attacks of a threat on each object of a problem: `ExactClassifier(EachClass(base)).certify`."""
 
 
 class Budget(NamedTuple):
-    """What a threat may change, as budgets that add up over groups of node pairs."""
+    """The changes that a threat allows, as budgets that add up over groups of node pairs."""
 
     cells: list[list[Cell]]  # of each size: every attack lies within one of its cells
     single: Threat | None = None  # what is tried inside a group; None: deletions and additions
@@ -89,7 +89,7 @@ def budget_of(threat: Threat, *, typed: bool, apart: bool = False) -> Budget:
 
 
 class Reached(NamedTuple):
-    """What attacks inside a group do to each voter; a row is a graph, or a target of one.
+    """The effect of attacks inside a group on each voter; a row is a graph, or a target of one.
 
     The last two axes are those of a cell: at most 0, 1, … changes, as many as were tried, then any number; of one sort,
     or of two.
@@ -181,7 +181,7 @@ def _rows_of(run: Certificates[TriedAttacks], which: Whole, n_classes: int) -> t
 
 
 def _capacities(voters: Sequence[Sites], single: Threat | None, tried: Cell) -> Whole:
-    """How many changes of each sort there are on each voter, at most one more than were tried."""
+    """The number of changes of each sort on each voter, at most one more than were tried."""
     if not any(tried):  # it is not known
         found = np.ones((len(voters), 2), dtype=np.int64)
     elif isinstance(single, SiteThreat):
@@ -192,6 +192,6 @@ def _capacities(voters: Sequence[Sites], single: Threat | None, tried: Cell) -> 
 
 
 def _covered(known: Truths, capacities: Whole) -> Truths:
-    """Whether all attacks in each cell were tried: those of a cell are those within the changes that there are."""
+    """True if all attacks in each cell were tried: those of a cell are those within the changes that there are."""
     first, second = (np.minimum(np.arange(n), capacities[:, [k]]) for k, n in enumerate(known.shape[1:]))
     return known[np.arange(len(known))[:, None, None], first[:, :, None], second[:, None, :]]

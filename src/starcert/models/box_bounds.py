@@ -1,4 +1,4 @@
-"""What a fitted estimator answers everywhere in a box: linear models and trees are bounded, not asked point by point.
+"""Bounds on the answers of a fitted estimator everywhere in a box: for linear models and trees, not point by point.
 
 A box is proved for a class if the class leads every other one at every point of it, by more than rounding errors.
 """
@@ -20,7 +20,7 @@ ROUNDING = 1e-9  # relative: far more than the rounding errors of sums of a few 
 
 
 def prover_for(estimator: Any) -> Prove | None:  # noqa: ANN401  (any estimator of scikit-learn)
-    """How boxes are proved for a fitted estimator of scikit-learn; None where only asking will do.
+    """The proof of boxes for a fitted estimator of scikit-learn; None where only asking will do.
 
     Linear classifiers, single or behind a `StandardScaler` in a pipeline; trees and forests.
     """

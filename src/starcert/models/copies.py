@@ -50,7 +50,7 @@ class TrainingCopies:
         return self._drawn[graph][1], place
 
     def copy(self, graph: int, number: int) -> Inputs:
-        """What the module is given of one copy; made ready for its whole block at once, and without noise for all."""
+        """The inputs of the module for one copy; made ready for its whole block at once, and without noise for all."""
         if self._unchanged:
             if graph not in self._clean:
                 alone: Any = clean_copy(self.problem.sites[graph])

@@ -65,7 +65,7 @@ def save_file(content: object, path: str | PathLike[str]) -> None:
 
 
 def load_file(path: str | PathLike[str]) -> tuple[Any, bool]:
-    """What a file holds, read without running anything in it, and whether it has a digest, which was then verified.
+    """The content of a file, read without running anything in it, and true if it has a digest, which was then verified.
 
     torch raises nearly anything on a file that it did not write.
     """
@@ -133,7 +133,7 @@ def load_weights(module: Module, path: str | PathLike[str]) -> Module:
 
 
 def how_made(path: str | PathLike[str]) -> dict[str, Any]:
-    """What a file says of the making of its weights: module, noise, epochs, accuracy, settings and versions.
+    """The record of a file on its weights: module, noise, epochs, accuracy, settings and versions.
 
     Of a state dict of your own nothing is known: {}.
     """
@@ -141,7 +141,7 @@ def how_made(path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def _read(path: str | PathLike[str]) -> dict[str, Any]:
-    """What a file holds as "weights" and "made"; one of starcert's is whole."""
+    """The "weights" and "made" of a file; a file of starcert's must be whole."""
     try:
         found, has_digest = load_file(path)
         form = found.get("format") if isinstance(found, dict) else None

@@ -46,7 +46,7 @@ VALIDATION_COPIES = 8  # noisy copies of each validation object: the same ones i
 
 @dataclass(frozen=True)
 class Training:
-    """How a training went."""
+    """The course of a training."""
 
     best_epoch: int  # the epoch whose weights were kept
     validation_accuracy: float  # their accuracy on noisy validation objects; 0 where outputs are numbers

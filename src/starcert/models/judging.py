@@ -1,4 +1,4 @@
-"""What is learned, checked; and how good the outputs of a module are: the loss, and an epoch in figures."""
+"""The checked training data; and the quality of a module's outputs: the loss, and an epoch in figures."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Epoch(NamedTuple):
     only: int | None  # the class that all copies are answered, though validation objects have several
 
     def one_answer(self, names: Sequence[str] | None) -> str:
-        """What it means that all copies are answered alike."""
+        """An explanation of the fact that all copies are answered alike."""
         assert self.only is not None
         name = str(self.only) if names is None else names[self.only]
         return (
@@ -72,7 +72,7 @@ def read_nodes(nodes: npt.ArrayLike, count: int, parameter: str, device: torch.d
 
 
 def weigh(base: TorchClassifier, given: ClassWeights, classes: Tensor) -> tuple[Weighting | None, Tensor | None]:
-    """What each class counts, and the same as a tensor; where outputs are numbers, there are no classes."""
+    """The weight of each class, and the same as a tensor; where outputs are numbers, there are no classes."""
     if base.values:
         if given != "auto":
             raise InvalidParameterError("class_weights", "is for classes, but the outputs are numbers.")

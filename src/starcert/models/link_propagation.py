@@ -229,7 +229,7 @@ class _Solved:
         return float(self.scores[node, self.best[node]] - rest.max(initial=-np.inf)) - self.tolerance
 
     def leads(self, node: int, changes: Real) -> bool:
-        """Whether the class of a node is ahead of all others after each of these changes of its scores."""
+        """True if the class of a node is ahead of all others after each of these changes of its scores."""
         scores, best = self.scores[node] + changes, self.best[node]
         return bool((scores[:, [best]] - np.delete(scores, best, axis=1) > self.tolerance).all())
 
@@ -241,7 +241,7 @@ class _Solved:
         return 1 / (1 - (of_each[i] + of_each[j] - 2 * self.inverse[i, j])), apart, np.ptp(apart, axis=1)
 
     def survives_deleted(self, node: int) -> bool:
-        """Whether no deleted link changes the class of a node."""
+        """True if no deleted link changes the class of a node."""
         factor, apart, widths = self._deleted
         row, (i, j), lead = self.inverse[node], self.links.T, self.lead(node)
         change = (row[i] - row[j]) * factor
@@ -258,12 +258,12 @@ class _Solved:
 
     @cached_property
     def _width(self) -> float:
-        """How far apart two nodes are in the difference of two classes, at most."""
+        """The largest distance of two nodes in the difference of two classes."""
         f = self.passed.T
         return max((float(np.ptp(f[a] - f[b])) for a, b in combinations(range(len(f)), 2)), default=0.0)
 
     def survives_added(self, node: int) -> bool:
-        """Whether no added link changes the class of a node.
+        """True if no added link changes the class of a node.
 
         |U| is at most the larger of M_ti and M_tj: one end must have enough of it. Ends with most come first.
         """

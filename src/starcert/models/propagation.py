@@ -88,7 +88,7 @@ class NodePropagation(nn.Module):
         return self.second(self.dropout(hidden))  # type: ignore[no-any-return]
 
     def for_votes(self) -> dict[str, Any]:
-        """What `from_pyg` gets in place of model and features to vote: `from_pyg(**model.for_votes(), …)`.
+        """The arguments of `from_pyg` in place of model and features to vote: `from_pyg(**model.for_votes(), …)`.
 
         The answers are the same. Those from the features are computed once, where features are the same in all noisy
         copies, and each copy passes them on.

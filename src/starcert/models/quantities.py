@@ -57,7 +57,7 @@ class Quantity(ABC):
 
     @abstractmethod
     def box(self, graph: Graph, deletions: int, additions: int) -> ValueBox:
-        """A box that holds its values after at most so many deleted and added edges."""
+        """A box that holds its values after at most these numbers of deleted and added edges."""
 
     def points(self, graph: Graph, deletions: int, additions: int, limit: int) -> Whole | None:
         """All values that it may have then, one a row; None if they may be more than a limit."""
@@ -84,7 +84,7 @@ class NodeCount(Quantity):
 
 @dataclass(frozen=True)
 class LabelCounts(Quantity):
-    """How many nodes have each label of the training graphs, and how many have another one."""
+    """The number of nodes with each label of the training graphs, and with another one."""
 
     labels: tuple[Hashable, ...] = ()
 
@@ -121,7 +121,7 @@ class EdgeCount(Quantity):
 
 @dataclass(frozen=True)
 class EdgesByLabel(Quantity):
-    """How many edges join nodes of each two labels."""
+    """The number of edges that join nodes of each two labels."""
 
     labels: tuple[Hashable, ...] = ()
 
@@ -170,7 +170,7 @@ class EdgesByLabel(Quantity):
 
 
 class DegreeCounts(Quantity):
-    """How many nodes have at least 1, 2, 3, … edges: a changed edge moves two nodes by one."""
+    """The number of nodes with at least 1, 2, 3, … edges: a changed edge moves two nodes by one."""
 
     name = "degrees"
 

@@ -124,7 +124,7 @@ class Statistics:
         return found
 
     def _all_agree(self, graphs: Sequence[Graph], labels: Whole, deletions: int, additions: int) -> Truths:
-        """Which graphs keep their answer at every point that so many deleted and added edges can reach."""
+        """Which graphs keep their answer at every point within these numbers of deleted and added edges."""
         holds, points, owners, wide = np.zeros(len(graphs), dtype=np.bool_), [], [], []
         for place, graph in enumerate(graphs):
             found = self._points(graph, deletions, additions)

@@ -1,4 +1,4 @@
-"""How much an object of each class counts in training, where some classes are rare."""
+"""The weight of an object of each class in training, where some classes are rare."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RARE = 0.1  # a class with a smaller share of the training objects turns balance
 
 @dataclass(frozen=True, slots=True)
 class Weighting:
-    """What the loss of an object of each class is multiplied by: the mean over all training objects is 1.
+    """The factor of the loss of an object of each class: the mean over all training objects is 1.
 
     Balanced, every class counts the same: an object of class c counts n / (k · n_c), where n_c of all n training
     objects are of class c, and k classes occur. The validation losses and accuracies that decide which epoch is kept

@@ -179,7 +179,7 @@ def bind_all(objects: Iterable[CleanObject], noise: Noise, regions: Regions | No
 def anchor_all(sites: Sequence[Sites], regions: Regions | None) -> tuple[Sites, ...]:
     """The sites from a rule, all of them anchored if the rule has read the edges of any of these graphs.
 
-    A rule that keeps what it has learned may have read off one graph what it says of another.
+    A rule that keeps what it has learned may derive from one graph what it returns for another.
     """
     if not callable(regions) or not any(READS_EDGES in each.reason for each in sites):
         return tuple(sites)

@@ -40,7 +40,7 @@ class Graph(Formats):
         node_data: data by attribute name, a sequence or an array with one entry for each node, copied. Every noisy copy
             has them as they are: they must not reveal edges. Data that do (degrees, bonds, labels of edges) belong to:
         anchored_data: data of the nodes that reveal this graph's own edges, or values of its sites, by other names.
-            Noisy copies come without them, and regions that are read off them are anchored.
+            Noisy copies come without them, and regions that are derived from them are anchored.
         directed: whether edges are arcs.
         edge_types: for each of the given edges the name of its type; the law `Edges` says how noise changes them.
         type_names: the names of all types there may be, 255 at most; those that occur if left out.

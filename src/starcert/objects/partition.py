@@ -44,7 +44,7 @@ class Partition:
     are both arcs of each pair, and `from_arcs` names them one by one. Regions of other layers come from `of_layers`,
     `from_nodes` and `from_columns`, and `one | other` joins two partitions.
 
-    Regions that were read off a graph's own edges are *anchored*: an attacked graph would have others, and the
+    Regions that were derived from a graph's own edges are *anchored*: an attacked graph would have others, and the
     certificate holds for a classifier whose regions are frozen at the clean graph. Where that is not stated, `sites`
     marks those that look like it, see `read_off`.
 
@@ -57,7 +57,7 @@ class Partition:
     """
 
     parts: tuple[tuple[str, SiteSet], ...]  # the regions by name, each with a description of its sites
-    anchored: bool | None = None  # whether they were read off a graph's own edges; None: not stated
+    anchored: bool | None = None  # whether they were derived from a graph's own edges; None: not stated
     reason: str = ""  # why they are anchored, a sentence; empty if they are not
 
     def __post_init__(self) -> None:
@@ -67,10 +67,10 @@ class Partition:
             if count > 1:
                 raise InvalidParameterError("regions", "have different names", f"{region!r} twice")
         if self.reason and not self.anchored:
-            hint = "Give anchored=True if the regions were read off the graph's own edges."
+            hint = "Give anchored=True if the regions were derived from the graph's own edges."
             raise InvalidParameterError("reason", "be empty for regions that are not anchored", self.reason, hint)
         if self.anchored and not self.reason:
-            object.__setattr__(self, "reason", "The regions were read off the graph's own edges.")
+            object.__setattr__(self, "reason", "The regions were derived from the graph's own edges.")
 
     @classmethod
     def from_node_sets(
@@ -130,8 +130,8 @@ class Partition:
 
         Args:
             regions: the pairs of each region, each once and in either order.
-            anchored: whether the pairs were read off a graph's own edges. By default regions that are all edges of the
-                graph, or all its absent ones, are taken to be.
+            anchored: whether the pairs were derived from a graph's own edges. By default regions that are all edges of
+                the graph, or all its absent ones, are taken to be.
             reason: how, a sentence for every certificate.
 
         Example:
@@ -276,7 +276,7 @@ def divide_nodes(sets: Mapping[str, Nodes], *, between: str | None = None) -> Pa
 
 
 def read_off(sites: Sites) -> str:
-    """A sentence if these sites look as if they were read off the edges of their graph; "" if they do not.
+    """A sentence if these sites look as if they were derived from the edges of their graph; "" if they do not.
 
     Two kinds of regions do: pairs named one by one that are all edges of the graph, and all node pairs, or all inside a
     set, but for exactly the edges. Of node sets it cannot be seen.
@@ -291,7 +291,7 @@ def read_off(sites: Sites) -> str:
             found.append(f"The {pairs.layer} of the region {region} are edges of the clean graph")
         elif n_edges == 0 and _leaves_out_just_the_edges(block, pairs, sites.graph):
             found.append(f"The region {region} leaves out just the edges of the clean graph")
-    return " ".join(f"{sentence}, as if they were read off it." for sentence in found)
+    return " ".join(f"{sentence}, as if they were derived from it." for sentence in found)
 
 
 def _leaves_out_just_the_edges(block: Region, pairs: Region, graph: Graph) -> bool:

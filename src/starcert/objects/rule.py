@@ -124,5 +124,5 @@ def _is_just_the_edges(part: SiteSet, graph: Graph) -> bool:
     edges: set[object] = set(ends) if isinstance(part, ArcSet) else set(map(frozenset, ends))
     n_pairs = graph.n_nodes * (graph.n_nodes - 1) // (1 if isinstance(part, ArcSet) else 2)
     if not 0 < len(edges) < n_pairs:
-        return False  # there is nothing to be read off
+        return False  # there are no edges to derive regions from
     return named == edges or (len(named) == n_pairs - len(edges) and named.isdisjoint(edges))

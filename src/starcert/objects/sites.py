@@ -38,7 +38,7 @@ class Sites:
     clean: CleanObject
     regions: tuple[str, ...]
     blocks: tuple[Region, ...]  # the regions, each a subset of one of the object's layers
-    anchored: bool = False  # whether they were read off a graph's own edges
+    anchored: bool = False  # whether they were derived from a graph's own edges
     reason: str = ""  # why they are anchored
 
     def __post_init__(self) -> None:

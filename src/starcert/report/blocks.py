@@ -185,7 +185,7 @@ class Report:
 
 
 def values_of(report: Report) -> dict[str, object]:
-    """What programs read: the values of the report and of its blocks, and its notices."""
+    """For programs: the values of the report and of its blocks, and its notices."""
     blocks = (block for section in report.sections for block in section.blocks)
     notices = [each._asdict() for each in report.notices]
     return {**report.values, **{each.key: each.values for each in blocks if each.key}, "notices": notices}

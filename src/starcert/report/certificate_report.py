@@ -63,7 +63,7 @@ def write_report(
 def certificate_report(
     archive: Archive, objects: Sequence[Sites], title: str, base: Sequence[int] | None = None
 ) -> Report:
-    """What certificates say; `objects` are the sites of what was certified, `base` the answers without noise."""
+    """The report on certificates; `objects` are the sites of what was certified, `base` the answers without noise."""
     sites = list(objects)
     check_sites(archive, sites)
     if base is not None and len(base) != len(archive):
@@ -104,7 +104,7 @@ def certificate_report(
 
 
 def _statement(archive: Archive, words: Words) -> Iterator[Phrase]:
-    """What was certified, by whom it may be attacked, and by which arguments."""
+    """The statement of what was certified, who may attack, and by which arguments."""
     n, many, sites = len(archive), words.many, words.sites
     certificates, threat = archive.certificates, archive.certificates.listed_threat
     holds, alone = holds_at_least(certificates.alpha or archive.alpha), " by itself" * (archive.together == 1)
@@ -171,7 +171,7 @@ def _together(archive: Archive) -> Iterator[Section]:
 
 
 def _verdicts(archive: Archive, words: Words) -> Iterator[Section]:
-    """How many rows are certified, open and broken, and which votes would settle more."""
+    """The numbers of rows that are certified, open and broken, and the votes that would settle more."""
     rows, further = findings.verdict_rows(archive, words)
     if not rows:
         return
@@ -238,7 +238,7 @@ def _repeating(words: Words) -> Phrase:
 
 
 def _drawn(archive: Archive, words: Words, page: PageData) -> Iterator[Section]:
-    """What a page draws: how many rows are certified at each radius, a graph with its nodes, and every row."""
+    """The drawn parts of a page: the number of rows certified at each radius, a graph with its nodes, and every row."""
     certificates, known = archive.certificates, any(label is not None for label in archive.labels)
     about = {"by_radius": findings.has_radii_by_evidence(archive), "weighed": certificates.verdicts is not None,
              "threat": certificates.listed_threat}  # fmt: skip
@@ -258,7 +258,7 @@ def _drawn(archive: Archive, words: Words, page: PageData) -> Iterator[Section]:
 def _values(
     archive: Archive, counts: ReportSummary, base: Sequence[int] | None, worth: Worth | None
 ) -> dict[str, object]:
-    """What programs read: None stands for what is not known, or for a row that abstains."""
+    """For programs: None stands for an unknown value, or for a row that abstains."""
     certificates, threat = archive.certificates, archive.certificates.listed_threat
     known = {} if threat is None else threat_data(certificates, threat)
     answers = [None] * len(archive) if base is None else base

@@ -1,4 +1,4 @@
-"""What a terminal shows of certificates where a page draws: tables of what rows withstand, and of shares by axis."""
+"""Certificates in a terminal, where a page draws: tables of what rows withstand, and of shares by axis."""
 
 from __future__ import annotations
 

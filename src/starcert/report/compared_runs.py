@@ -78,11 +78,11 @@ class ComparedRun:
         }
 
     def requested(self, axis: str) -> int | None:
-        """How far it looked on an axis; None: to the end."""
+        """The farthest look on an axis; None: to the end."""
         return None if self.archive.max_radius is None else self.archive.max_radius[self.axes.index(axis)]
 
     def outcomes(self, threat: Threat) -> Outcomes:
-        """What is known about each graph under a threat."""
+        """The outcome of each graph under a threat."""
         return self.results.outcomes(threat).only(self.rows)
 
     @property
@@ -96,20 +96,20 @@ class ComparedRun:
         return self.results.counted
 
     def knows(self, threat: Threat) -> bool:
-        """Whether it was asked about a threat that lists its attacks, or about the same with more units."""
+        """True for the threat of `certify` that lists its attacks, or the same with more units."""
         questions = self.results.asked or ()
         return bool(questions) and questions[0].size_of(threat) is not None
 
     def weighed(self, threat: Threat) -> bool:
-        """Whether there is evidence under a threat."""
+        """True if there is evidence under a threat."""
         return self.results.verdicts is not None and (self.results.asked is None) is threat.by_radius
 
     def notices(self) -> Iterator[Notice]:
-        """What a reader must know about this run alone."""
+        """The notices about this run alone."""
         return (Notice(f"{self.name}: {head}", text) for head, text in stated(self.archive))
 
     def about(self, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """How it was made: its noise, the settings with these names, alpha and evidence."""
+        """The way it was made: its noise, the settings with these names, alpha and evidence."""
         archive, settings = self.archive, self.archive.settings
         yield from ((f"noise in {region}", archive.noise[region].describe()) for region in archive.noise.regions)
         yield from ((name, str(settings[name])) for name in names if settings.get(name) is not None)
@@ -162,7 +162,7 @@ def _places(archive: AnyArchive, first: AnyArchive) -> dict[int, int]:
 
 
 def _differs(archive: AnyArchive, first: AnyArchive, rows: Mapping[int, int], name: str) -> tuple[str, str] | None:
-    """How the classes of a run differ from those of the first, and a sentence about it; None: not at all."""
+    """The differences of the classes of a run from those of the first, and a sentence about them; None if none."""
     classes = archive.class_names
     if classes != first.class_names:
         own, others = (", ".join(names[:MAX_NAMED]) for names in (classes, first.class_names))

@@ -37,7 +37,7 @@ MAX_COMPARED = 5  # the most flips on each axis for which differences are given
 
 
 class Difference(NamedTuple):
-    """How a run differs from the first one, in the share of graphs that are right and certified against some flips."""
+    """The difference of a run from the first one, in the share of graphs right and certified against some flips."""
 
     run: str
     flips: str
@@ -114,7 +114,7 @@ class Comparison:
 
     @property
     def n_graphs(self) -> int:
-        """How many graphs count: those with a known class, all where none is known."""
+        """The number of graphs that count: those with a known class, all where none is known."""
         return int(self.among.sum())
 
     def right(self, run: ComparedRun) -> Mask:
@@ -151,7 +151,7 @@ class Comparison:
 
     @cached_property
     def verdicts(self) -> list[tuple[str, VerdictRow, bool]]:
-        """What becomes of the graphs of each run under attacks of some sizes, and whether it has evidence on these."""
+        """The states of the graphs of each run under attacks of some sizes, and true if it has evidence on these."""
         found = []
         for size in self.steps:
             for run, outcomes in zip(self.runs, self.outcomes, strict=True):
@@ -177,12 +177,12 @@ class Comparison:
 
     @property
     def what(self) -> str:
-        """What shares are of."""
+        """The set that shares are of."""
         return "right and certified" if self.known else "certified"
 
     @cached_property
     def differences(self) -> list[Difference]:
-        """How the other runs differ from the first."""
+        """The differences of the other runs from the first."""
         found, hits = [], [self.right(run) for run in self.runs]
         for flips, possible, certified, reasons in self.attackers:
             there = self.among & possible
@@ -196,7 +196,7 @@ class Comparison:
 
     @cached_property
     def gains(self) -> list[tuple[str, StructureGain]]:
-        """What each run gains on its blind model."""
+        """The gain of each run on its blind model."""
         found = []
         for flips, possible, certified, reasons in self.attackers:
             there = self.labelled & possible
@@ -216,7 +216,7 @@ class Comparison:
 
     @property
     def heads(self) -> tuple[str, ...]:
-        """What stands above the columns of `rows`."""
+        """The heads of the columns of `rows`."""
         return (
             self.one,
             "true class",

@@ -1,4 +1,4 @@
-"""What a reader of a comparison must know: what is left out, other data, and attackers that are not the same."""
+"""The notices of a comparison: left-out runs, other data, and attackers that are not the same."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from starcert.system.output import quantity
 
 
 def comparison_notices(found: Comparison) -> list[Notice]:
-    """What a reader must know about a comparison."""
+    """The notices of a comparison."""
     return [*_about_runs(found), *_without_gain(found.gains, found.one)]
 
 
@@ -28,7 +28,7 @@ def _without_gain(gains: Sequence[tuple[str, StructureGain]], one: str) -> Itera
 
 
 def _about_runs(side: Comparison) -> Iterator[Notice]:
-    """What a reader must know: what is left out, other data, and attackers that are not the same."""
+    """The notices about runs: left-out runs, other data, and attackers that are not the same."""
     runs, threat, shared = side.runs, side.threat, side.shared
     first, one = runs[0], runs[0].one
     others = {run.name: len(run.archive) - len(run.rows) for run in runs if len(run.archive) > len(run.rows)}
@@ -68,7 +68,7 @@ def _about_runs(side: Comparison) -> Iterator[Notice]:
 
 
 def _anchors(reasons: Sequence[str], one: str) -> str:
-    """Whether a run is anchored, in how many of its graphs, and why."""
+    """The anchors of a run, in how many of its graphs, and why."""
     if not (n := sum(map(bool, reasons))):
         return "is not anchored"
     where = "" if n == len(reasons) else f" in {n:,} of {quantity(len(reasons), one)}"

@@ -58,7 +58,7 @@ def _curves_data(block: Curves) -> dict[str, object]:
 
 
 def policy_of(*scripts: str) -> str:
-    """What a page may load, by its Content-Security-Policy: these scripts of its own, and pictures beside it."""
+    """The Content-Security-Policy of a page: scripts of its own, and pictures beside it."""
     sources = " ".join(map(_hash, scripts)) or "'none'"
     return (
         f"default-src 'none'; script-src {sources}; style-src 'unsafe-inline'; "

@@ -47,7 +47,7 @@ class Drawings:
         self.graphs = [self._draw(each, regions) for each in sites]
 
     def _draw(self, sites: Sites, regions: Sequence[str]) -> dict[str, Any] | str | None:
-        """What to draw of an object; None if it is only described, as it is large or there is no room left."""
+        """The drawing of an object; None if it is only described, as it is large or there is no room left."""
         drawing = kind_of(sites.clean).drawing(sites.clean) if self._left > 0 else None
         if not isinstance(drawing, dict):
             self._left -= len(drawing or "") // 3
@@ -79,7 +79,7 @@ class Drawings:
 def verdict_data(
     archive: Archive, sites: Sequence[Sites], drawn: Sequence[bool], words: AttackWords
 ) -> dict[str, Any] | None:
-    """What the browser draws of evidence, row by row, with the sites of each; None where there is none."""
+    """The drawn part of evidence, row by row, with the sites of each; None where there is none."""
     certificates = archive.certificates
     if certificates.verdicts is None:
         return None
@@ -108,7 +108,7 @@ def _reasons(one: Certificate, texts: dict[str, int]) -> list[int]:
 
 
 def threat_data(certificates: Certificates, threat: Threat) -> dict[str, Any]:
-    """What is known under a threat that lists its attacks, size by size: kind of verdict, attacks, reason."""
+    """The results under a threat that lists its attacks, size by size: kind of verdict, attacks, reason."""
     outcomes, sizes = certificates.outcomes(threat), size_steps(threat.most)
     by_p_A = outcomes.by_p_A or outcomes  # noqa: N806  (the paper's p_A)
     graphs = [
@@ -122,7 +122,7 @@ def threat_data(certificates: Certificates, threat: Threat) -> dict[str, Any]:
 
 
 def _size_verdict(outcome: Outcome, alone: Outcome, size: int) -> str:
-    """What is known about attacks of at most this size, in two or three words."""
+    """The verdict on attacks of at most this size, in two or three words."""
     if outcome.answer is None:
         return "abstains"
     return in_words(outcome, alone, size) or "open" if outcome.possible(size) else "no such attack"

@@ -15,7 +15,7 @@ from starcert.system.output import quantity
 
 
 def exact_report(archive: ExactArchive, sites: Sequence[Sites], title: str) -> Report:
-    """What trying attacks has shown; `sites` are those of the objects, which name what an attack changes."""
+    """The report on tried attacks; `sites` are those of the objects, which name what an attack changes."""
     result, word, worth = archive.result, archive.word, Worth.of(archive)
     says = result.proof.method
     right, sizes = "right" if archive.known else "answered", result.counts(archive.known)

@@ -1,4 +1,4 @@
-"""What a reader must know before believing the numbers: accuracy beside the majority class, verdicts, and warnings."""
+"""The facts to know before believing the numbers: accuracy beside the majority class, verdicts, and warnings."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class VerdictRow(NamedTuple):
         return cls(found.label, found.n_graphs, found.n_right, counts, why, found.n_attacks, by_votes)
 
     def cells(self, weighed: bool) -> dict[str, str]:
-        """What stands in each column of a table; "–" where nothing is known."""
+        """The cells of a row of a table; "–" where nothing is known."""
         by_p_A, by_evidence, still_open, broken = self.counts  # noqa: N806
         return {
             "listed": "–" if self.n_attacks is None else f"{self.n_attacks:,}",
@@ -102,13 +102,13 @@ def verdict_notes(rows: Iterable[VerdictRow]) -> list[str]:
 
 
 def by_size(archive: Archive) -> list[SizeCounts]:
-    """What becomes of the graphs under attacks of at most 1, 2, … units, as many as were requested."""
+    """The states of the graphs under attacks of at most 1, 2, … units, up to the requested number."""
     certificates = archive.certificates
     return [] if certificates.counted is None else certificates.counts(_known_labels(archive))
 
 
 def has_radii_by_evidence(archive: Archive) -> bool:
-    """Whether evidence speaks of radii: evidence about listed attacks says nothing about others."""
+    """True if evidence speaks of radii: evidence about listed attacks says nothing about others."""
     return archive.certificates.verdicts is not None and archive.certificates.listed_threat is None
 
 
@@ -162,7 +162,7 @@ def smallest_attack(archive: Archive) -> Iterator[KeyFigure]:
 
 
 def changed_together(archive: Archive) -> list[str]:
-    """How many of all answers an attack changes at most, in sentences; none without collective claims."""
+    """The largest number of answers that an attack changes at once, in sentences; none without collective claims."""
     if archive.collective is None or not archive.collective.claims:
         return []
     meaning = (
@@ -209,7 +209,7 @@ def notices(archive: Archive, counts: ReportSummary, words: Words = GRAPHS) -> I
 
 
 def stated(archive: Archive) -> Iterator[Notice]:
-    """What the certificates rest on that is not starcert's own, and is not proved."""
+    """The premises of the certificates that are not starcert's own, and are not proved."""
     if (blind := archive.votes.blind) is not None:
         number = int((archive.certificates.labels == blind.answers).sum())
         text = (
@@ -234,7 +234,7 @@ def anchored_notice(anchored: Sequence[str], one: str, whole: str = "") -> Itera
 
 
 def frozen(whole: str) -> str:
-    """What certificates say where regions are anchored."""
+    """The words of certificates where regions are anchored."""
     return (
         f"The certificates are about a classifier whose regions are frozen at the clean {whole}: an attacked {whole} "
         "would have other regions, and about a classifier that draws them anew nothing is certified."
@@ -302,7 +302,7 @@ def invisible_sites(noise: Noise, capacities: Sequence[Sequence[int] | None], an
 
 
 def votes_to_settle(found: Sequence[SizeCounts], words: Words = GRAPHS) -> list[str]:
-    """How many votes of their own would settle half of the open graphs, and all of them, by the size of attacks."""
+    """The numbers of own votes that would settle half of the open graphs, and all of them, by the size of attacks."""
     sentences = []
     for each in found:
         if needs := each.own_samples:

@@ -11,7 +11,7 @@ from starcert.system.output import at_most, holds_at_least
 
 
 def interval_report(archive: IntervalArchive, title: str) -> Report:
-    """What is known about the outputs on noisy copies of each row, and of all that an attacker can make of it."""
+    """The report on the outputs on noisy copies of each row, and of all that an attacker can make of it."""
     result, word, claims = archive.result, archive.word, [archive.title(each) for each in archive.claims]
     means = [place for place, claim in enumerate(archive.claims) if claim.above is None][::-1]  # the widest first
     order = sorted(range(len(archive)), key=lambda row: result[row].estimate)

@@ -1,4 +1,4 @@
-"""What the scripts of a report draw from: one JSON value, column by column.
+"""The data for the scripts of a report: one JSON value, column by column.
 
 A row is what is classified: a graph, a node of a graph, or another object. What is known about the object itself (how
 large it is, how it is drawn) is there once, however many rows are about it.
@@ -69,7 +69,7 @@ SAMPLES = (100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 
 
 class PageData(NamedTuple):
-    """What a page has that neither a terminal nor a program shows."""
+    """The parts of a page that neither a terminal nor a program shows."""
 
     data: dict[str, Any]  # the JSON value that the browser draws from
     curves: Curves  # the shares certified, axis by axis
@@ -185,7 +185,7 @@ def _axis_curves(shares: Surfaces, pairs: Sequence[Pair], attack: AttackWords, w
 
 
 def _n_fixed_edges(sites: Sites) -> int:
-    """How many sites of an object that are not 0 lie in no region."""
+    """The number of sites of an object that are not 0 and lie in no region."""
     everywhere = sum(len(sites.clean.nonzero(layer.name)[1]) for layer in sites.clean.layers)
     return everywhere - sum(sum(counts[1:]) for counts in sites.counts)
 

@@ -1,4 +1,4 @@
-"""What the page looks up, two axes at a time, all others at 0: slices of frontiers, slacks, and shares of graphs.
+"""The lookup tables of the page, two axes at a time, others at 0: slices of frontiers, slacks, and shares of graphs.
 
 With one or two axes a slice is the whole frontier; with more, its radii say nothing about flips on three axes at once.
 A slice is searched and proved once for all graphs with the same bounds, in a box that holds every graph's own, and cut
@@ -116,7 +116,7 @@ class Slices:
         return clip(radii, tuple(self._limits[graph][axis] for axis in pair))
 
     def reach(self, axis: int, failure: float) -> int:
-        """How far an axis alone is certified, in the two-class margin, for any graph with this bound on 1 − p_A."""
+        """The largest certified number on an axis alone, in the two-margin, with this bound on 1 − p_A."""
         radii = self._frontiers_in(next(pair for pair in self.pairs if axis in pair), PLAIN.limit).at(failure).radii
         return max((radius[axis] for radius in radii), default=0)
 
@@ -173,7 +173,7 @@ def _rows(noise: Noise, pair: Pair, axes: Sequence[Sequence[int]], least: float)
 
 
 class Surfaces(NamedTuple):
-    """How many graphs are certified at each radius, slice by slice.
+    """The number of graphs certified at each radius, slice by slice.
 
     A slice counts the graphs that have sites on each of its axes: the others would be certified there for nothing.
     """

@@ -16,7 +16,7 @@ SHARES = {"accuracy": "accuracy of noisy copies", "score": "the same, with class
 
 
 def weights_in_words(weighting: Weighting, class_names: Sequence[str]) -> str:
-    """What each class counts, and why that was turned on."""
+    """The weight of each class, and the reason for it."""
     listed = ", ".join(f"{name}: {weight:.3g}" for name, weight in zip(class_names, weighting.weights, strict=True))
     if not weighting.reason:
         return f"Class weights, as chosen: {listed}."
@@ -33,7 +33,7 @@ def training_report(
     weighting: Weighting | None,
     class_names: Sequence[str],
 ) -> Report:
-    """How a training went.
+    """The course of a training.
 
     Args:
         made: what `how_made` says of its weights.

@@ -1,4 +1,4 @@
-"""What certificates are worth beside a blind model: its accuracy, the structure gain at all that is shown, in words."""
+"""Certificates beside a blind model: its accuracy, the structure gain at all that is shown, in words."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Worth:
 
     @property
     def notices(self) -> Iterator[Notice]:
-        """What a reader must know: nothing is gained."""
+        """The notice that nothing is gained, if so."""
         if self.sentence:
             yield Notice("Worth no more than a blind model", self.sentence)
 

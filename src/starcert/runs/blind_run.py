@@ -52,7 +52,7 @@ def fit_blind(inputs: RunInputs, ready: TriedModel) -> FittedBlind:
 
 
 def _training_part(inputs: RunInputs, ready: TriedModel) -> tuple[Dataset | None, int, str]:
-    """What the model learns from, and how many objects or nodes of it; or why there is nothing."""
+    """The training part, and the number of its objects or nodes; or the reason that there is none."""
     if ready.data.of_nodes:
         if TRAIN_MASK not in ready.data.graph.node_data:
             return None, 0, NO_MASK

@@ -35,7 +35,7 @@ METHODS: tuple[RunMethod, ...] = (Exact(), Values(), Smoothed())
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """What came out of a run."""
+    """The result of a run."""
 
     archive: Any  # an `Archive`, `ExactArchive` or `IntervalArchive`, as the method makes it
     found: Report  # what it shows
@@ -62,7 +62,7 @@ def certify_run(
         settings: what to certify, and how.
         expected: digests of what a repeated run was made from; others are refused.
         note: receives what a user may want to know on the way.
-        before: receives, sentence by sentence, what is known before the first vote; None: nobody asks.
+        before: receives, sentence by sentence, what is known before the first vote; None: not reported.
     """
     place = OutputFolder(settings.out)
     with place.held():
@@ -90,7 +90,7 @@ def certify_run(
 
 
 def forecast(settings: RunSettings) -> Iterator[str]:
-    """What is known about a run before it begins, sentence by sentence; nothing is written anywhere."""
+    """The forecast of a run before it begins, sentence by sentence; nothing is written anywhere."""
     inputs = read_inputs(settings)
     yield from inputs.notes
     ready = try_model(settings, inputs)
@@ -126,7 +126,7 @@ def check_expected(digests: Mapping[str, str], expected: Mapping[str, str]) -> N
 
 
 def _provenance(ready: TriedModel, method: RunMethod) -> dict[str, object]:
-    """How the run was made, for its certificates: whatever their content depends on, but no place of any file."""
+    """The provenance of the run's certificates: whatever their content depends on, but no place of any file."""
     settings = ready.settings
     word, always = ready.problem.kind.word, {"limit", "nodes"} if settings.targets == "nodes" else {"limit"}
     used: dict[str, object] = {

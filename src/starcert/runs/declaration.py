@@ -33,7 +33,7 @@ _PLAIN = (bool, int, float, str, list, tuple, dict, Mapping)
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What there is to know about one setting: what its declaration says, completed by `declared`."""
+    """The description of one setting: its declaration, completed by `declared`."""
 
     help: str  # what it is
     _: KW_ONLY
@@ -59,26 +59,26 @@ class Setting:
 
     @property
     def summary(self) -> str:
-        """What the help of a command says of it."""
+        """Its text in the help of a command."""
         return self.brief or re.split(r"(?<=[.:]) ", self.help)[0].rstrip(":")
 
     @property
     def is_flag(self) -> bool:
-        """Whether it is true or false."""
+        """True for a setting that is true or false."""
         return self.form is bool
 
     @property
     def is_list(self) -> bool:
-        """Whether its option may be repeated."""
+        """True if its option may be repeated."""
         return any(get_origin(_bare(each)) is list for each in _parts(self.form)) and self.parse is None
 
     @property
     def argument(self) -> str:
-        """What stands for its argument in the help of a command."""
+        """The placeholder of its argument in the help of a command."""
         return self.metavar or {int: "NUMBER", float: "NUMBER"}.get(_bare(self.form), "TEXT")
 
     def value(self, given: object, base: Path, name: str, *, strict: bool = True) -> object:
-        """What a program works with; relative paths begin at `base`, and messages call the setting `name`."""
+        """The value for the program; relative paths begin at `base`, and messages call the setting `name`."""
         if (given is None and self.default is None) or isinstance(given, self.ready):
             return given
         plain = self._plain(given, self.form, name, strict)
@@ -231,7 +231,7 @@ def renaming(name: str) -> Iterator[None]:
 
 
 def items(requirement: str, make: Callable[[str], object] = str) -> Callable[[str, str], dict[str, object]]:
-    """What reads NAME=VALUE, separated by commas, from an option; messages say the requirement."""
+    """A reader of NAME=VALUE, separated by commas, from an option; messages say the requirement."""
 
     def read(text: str, option: str) -> dict[str, object]:
         found: dict[str, object] = {}
@@ -263,7 +263,7 @@ def _parts(form: Any) -> tuple[Any, ...]:  # noqa: ANN401
 
 
 def _must(form: Any) -> str:  # noqa: ANN401
-    """What a value of a form must be, in words."""
+    """The requirement for a value of a form, in words."""
     bare = _bare(form)
     limits = next((each for each in getattr(form, "__metadata__", ()) if isinstance(each, Meta)), Meta())
     if get_origin(bare) is Literal:

@@ -37,7 +37,7 @@ class Exact:
             raise InvalidParameterError("exact", "needs a model that answers classes: intervals come from votes.")
 
     def forecast(self, ready: TriedModel, place: OutputFolder | None) -> Iterator[str]:
-        """How many attacks there are."""
+        """The number of attacks."""
         threat, most_on_each = _threat_of(ready), ready.settings.max_attacks
         trial = Trial(ready.job, threat, most_on_each)
         every, tried = sum(ends[-1] for ends in trial.ends), sum(trial.limits)
@@ -48,7 +48,7 @@ class Exact:
     def certify(
         self, ready: TriedModel, place: OutputFolder, executor: Executor | None, about: Mapping[str, object]
     ) -> ExactArchive:
-        """What trying all attacks of the threat shows; labels are class numbers."""
+        """The result of trying all attacks of the threat; labels are numbers."""
         found = ExactClassifier(ready.base, ready.problem.noise, ready.rule).certify(
             ready.problem,
             threat=_threat_of(ready),
@@ -69,7 +69,7 @@ class Exact:
         return exact_rows(archive)
 
     def report(self, archive: ExactArchive, ready: TriedModel, title: str) -> Report:
-        """What was found."""
+        """The report on the result."""
         return exact_report(archive, ready.problem.sites, title)
 
 

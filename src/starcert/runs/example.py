@@ -1,4 +1,4 @@
-"""What `starcert init` writes: a small project with a model, data, and a run file that explains every line.
+"""The files of `starcert init`: a small project with a model, data, and a run file that explains every line.
 
 The texts lie in the folder `examples`, a folder for each; graphs are made here.
 """

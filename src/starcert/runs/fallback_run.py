@@ -1,4 +1,4 @@
-"""What a run falls back to: a blind model, starcert's own or of a file, asked in the classifier's words for classes."""
+"""The fallback of a run: a blind model, starcert's own or from a file, asked in the classifier's words for classes."""
 
 from __future__ import annotations
 

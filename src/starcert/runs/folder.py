@@ -48,7 +48,7 @@ _HEAD = 2  # lines that say how the file was made
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What the run file in an output folder records: all that repeats a run, or a sweep if there is a grid."""
+    """The record of a run in the run file of its output folder: all that repeats it, or a sweep if there is a grid."""
 
     settings: RunSettings
     expected: Mapping[str, str]  # digests of what it was made from
@@ -149,7 +149,7 @@ def _relative(path: Path, folder: Path) -> str:
 
 
 def _says_all(file: Path, text: str) -> bool:
-    """Whether a run file has the values of a text, but for workers, and its comments below the head."""
+    """True if a run file has the values of a text, except workers, and its comments below the head."""
     try:
         there = file.read_text(encoding="utf-8-sig")
         known, new = (tomlkit.parse(each).unwrap() | {"workers": 1} for each in (there, text))
@@ -194,7 +194,7 @@ class OutputFolder:
 
     @property
     def finished(self) -> bool:
-        """Whether the folder has its name."""
+        """True if the folder has its name."""
         return (self.final / RUN).is_file()
 
     @property

@@ -1,4 +1,4 @@
-"""What is known about a run before its first vote: how many votes there are, what they can certify, what is fixed."""
+"""The forecast of a run before its first vote: the number of votes, what they can certify, what is fixed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_NEEDED = 8  # kinds of attacks whose votes are computed and written out
 def forecast_of(
     ready: TriedModel, stores: Sequence[Path | None], *, levels: bool = False, classes: bool = True
 ) -> Iterator[str]:
-    """What is known about a run whose model was tried, or about the `levels` of a sweep.
+    """The forecast of a run whose model was tried, or of the `levels` of a sweep.
 
     Nothing is said if all votes are in the stores, one for the run or for each level. What votes need is about classes.
     """
@@ -71,7 +71,7 @@ def _selection(settings: RunSettings) -> int:
 
 
 def _clean_votes_left(ready: TriedModel, store: Path | None) -> int:
-    """How many votes on the objects themselves are not in a store yet."""
+    """The number of votes on the objects themselves that are not in a store yet."""
     wanted = {"selection": _selection(ready.settings), "estimation": ready.settings.samples}
     left = sum(wanted.values()) * len(ready.problem)
     if store is not None and (file := target_file(store)).exists() and file.stat().st_size:
@@ -84,7 +84,7 @@ def _clean_votes_left(ready: TriedModel, store: Path | None) -> int:
 
 
 def _listed(ready: TriedModel, words: Words) -> Iterator[str]:
-    """How many attacks a threat lists that is not about radii; too many are refused here."""
+    """The number of attacks listed by a threat that is not about radii; too many are refused here."""
     threat, noise = ready.settings.threat, ready.problem.noise
     if threat is None or threat.by_radius:
         return
@@ -101,7 +101,7 @@ def _listed(ready: TriedModel, words: Words) -> Iterator[str]:
 
 
 def _needed(ready: TriedModel, words: Words) -> Iterator[str]:
-    """How many votes the smallest attacks need, by the axes that they are on, and what no certificate can say then."""
+    """The number of votes that the smallest attacks need, by their axes, and what no certificate can say then."""
     problem, settings, n_axes = ready.problem, ready.settings, len(ready.problem.noise.axes)
     threat = settings.threat
     listed = threat is not None and not threat.by_radius
@@ -154,6 +154,6 @@ def _needed(ready: TriedModel, words: Words) -> Iterator[str]:
 
 
 def _name_of_level(level: tuple[int, ...], axes: Sequence[str]) -> str:
-    """What stands for a level: an axis, or how many flips there are on each."""
+    """A short name for a level: an axis, or the number of flips on each."""
     flips = [(number, axis) for number, axis in zip(level, axes, strict=True) if number]
     return " + ".join(axis if number == 1 else f"{number:,} {axis}" for number, axis in flips)

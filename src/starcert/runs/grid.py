@@ -1,4 +1,4 @@
-"""What a sweep is asked: its settings, and the grid of noise levels.
+"""The settings of a sweep, and its grid of noise levels.
 
 A grid is a product of factors. A factor is a region with the laws it may have, or one axis of a region (`bonds.delete`)
 with the probabilities it may have; a level is a noise that takes one value of each, and all else from the run's noise.
@@ -145,7 +145,7 @@ class Grid:
         )
 
     def fixed(self, noise: Noise) -> dict[str, str]:
-        """What the grid does not vary, a region or an axis, and its noise there as `--noise` takes it."""
+        """The regions or axes that the grid does not vary, and their noise as `--noise` takes it."""
         found = {}
         for region in noise.regions:
             varied = {factor.flip for factor in self.factors if factor.region == region}
@@ -233,7 +233,7 @@ def _probability(value: object) -> float:
 
 @dataclass(frozen=True)
 class SweepSettings:
-    """What a sweep needs to know: the settings of a run, and a grid of noise levels instead of one noise."""
+    """The settings of a sweep: those of a run, and a grid of noise levels instead of one noise."""
 
     run: RunSettings  # what all levels share; its noise is that of the first level
     grid: Grid

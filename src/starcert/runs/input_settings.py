@@ -35,12 +35,12 @@ from starcert.system.errors import InvalidParameterError
 
 MAX_SAMPLES = 10**10  # for each graph: an archive keeps no more (`starcert.archive.record.MAX_VOTES`)
 
-# What is made anew where an option changes it: a model may be trained on the data, and regions read off the model.
+# What is made anew where an option changes it: a model may be trained on the data, and regions derived from the model.
 _DATA, _MODEL = ("data", "classifier", "regions"), ("classifier", "regions")
 
 
 class InputSettings(Struct, frozen=True, kw_only=True):
-    """What a run reads. Paths are absolute."""
+    """The inputs of a run. Paths are absolute."""
 
     model: Annotated[Reference, RunSetting(
         "A function that returns a starcert classifier, a PyG module (its forward gets x, edge_index, edge_attr, "
@@ -174,7 +174,7 @@ class InputSettings(Struct, frozen=True, kw_only=True):
 
     @property
     def data_title(self) -> str:
-        """What the data are called in a title: of a file or folder the name, without folders and ending."""
+        """The name of the data in a title: of a file or folder the name, without folders and ending."""
         if isinstance(self.data, Path):
             return self.data.stem if self.data.is_file() else self.data.name
         return str(self.data)

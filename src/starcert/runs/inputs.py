@@ -1,4 +1,4 @@
-"""What a run needs before it can vote: graphs, a model, regions, and a first try of all of them on the clean graphs."""
+"""The needs of a run before it can vote: graphs, a model, regions, and a first try of them on the clean graphs."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ WHERE_CLASSES_ARE = (
 
 @dataclass(frozen=True)
 class RunInputs:
-    """What a run reads before any model is made."""
+    """The inputs of a run before any model is made."""
 
     rule: RunRegions  # the regions; None also where they follow from the model
     everything: Dataset  # all the data
@@ -61,7 +61,7 @@ class RunInputs:
     drawn: bool = False  # whether the limit drew them from every class, as the first ones would not represent all
 
     def offered(self, device: str, noise: Noise) -> dict[str, object]:
-        """What a model function gets for parameters of these names; None: there is none, and it is not to ask."""
+        """The values that a model function gets for parameters of these names; None: it must not ask."""
         return {
             "device": device,
             "data": self.everything,
@@ -73,7 +73,7 @@ class RunInputs:
 
     @property
     def notes(self) -> Iterator[str]:
-        """What a user may want to know about the data and the choice."""
+        """Notes on the data and the choice."""
         shared = [(name, count) for name, count in Counter(self.everything.names).items() if count > 1]
         for name, count in shared[:1]:
             more = ", and other names are shared too" if len(shared) > 1 else ""
@@ -110,12 +110,12 @@ class TriedModel:
 
     @property
     def sent(self) -> list[object]:
-        """What travels to workers, one of each class that a user's file may define."""
+        """The objects that travel to workers, one of each that a user's file may define."""
         return [self.problem.objects[0], *map(self.problem.noise.__getitem__, self.problem.noise)]
 
     @cached_property
     def digests(self) -> dict[str, str]:
-        """What the run is made from."""
+        """The digests of the inputs of a run."""
         noise = self.problem.noise.stated
         files = {"noise": digest(*noise.items()) if noise else None, "threat": self.threat, "fallback": self.blind}
         return {
@@ -204,7 +204,7 @@ class UserRule:
 
 
 def needs_model(regions: Reference | str | Mapping[str, object] | None) -> bool:
-    """Whether the regions follow from the model, so that it must be made before them."""
+    """True if the regions follow from the model, so that it must be made before them."""
     return isinstance(regions, str) and text_needs_model(regions)
 
 

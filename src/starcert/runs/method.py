@@ -1,4 +1,4 @@
-"""What a way of certifying is to a run: `certification.py` prepares, and writes what one of these makes."""
+"""A way of certifying, as a run sees it: `certification.py` prepares, and writes what one of these makes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class RunMethod(Protocol):
     blind: bool  # whether a model that sees nothing an attack changes may stand beside it
 
     def fits(self, ready: TriedModel) -> bool:
-        """Whether this is what its settings ask of the model."""
+        """True if the model is what its settings need."""
         ...
 
     def check(self, ready: TriedModel) -> None:
@@ -27,7 +27,7 @@ class RunMethod(Protocol):
         ...
 
     def forecast(self, ready: TriedModel, place: OutputFolder | None) -> Iterator[str]:
-        """What is known before it begins in a folder, or without one, sentence by sentence."""
+        """The forecast before it begins in a folder, or without one, sentence by sentence."""
         ...
 
     def certify(
@@ -41,5 +41,5 @@ class RunMethod(Protocol):
         ...
 
     def report(self, archive: Any, ready: TriedModel, title: str) -> Report:  # noqa: ANN401
-        """What a page, a terminal and programs show."""
+        """The content of a page, a terminal and programs."""
         ...

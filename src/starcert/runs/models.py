@@ -37,7 +37,7 @@ MAX_DENSE_NODES = 128
 
 
 def call_model(reference: Reference, offered: Mapping[str, Any]) -> object:
-    """What the user's model function returns, called with what it asks for by name; a ready model is taken as it is."""
+    """The result of the user's model function, called with the parameters it names; a ready model is taken as it is."""
     found: Any = reference.load()
     if not is_function(found):
         return found

@@ -19,11 +19,11 @@ from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.processes import in_words
 
 EXPECTED = ("model", "data", "regions", "classifier", "noise", "threat", "fallback")
-"""What a run is made from: files and laws (of noise, threat and fallback those that are not starcert's own), and what
+"""The inputs of a run: files and laws (of noise, threat and fallback those that are not starcert's own), and what
 they make."""
 
 RUN, CERTIFICATES, RESULTS, REPORT = FILES = ("run.toml", "certificates.json", "results.csv", "report.html")
-"""What the finished folder of a run holds, beside its votes."""
+"""The files in the finished folder of a run, beside its votes."""
 
 _MAX_BYTES = 2**19
 OF_SWEEPS = tuple(key for key, setting in SETTINGS.items() if setting.of_sweeps)
@@ -36,7 +36,7 @@ class RunFileError(StarcertError, ValueError):
 
 @dataclass(frozen=True)
 class RunFile:
-    """What a run file says; without arguments, what a missing one says."""
+    """The content of a run file; without arguments, that of a missing one."""
 
     values: Mapping[str, object] = field(default_factory=dict)  # settings by their keys, checked, with absolute paths
     expected: Mapping[str, str] = field(default_factory=dict)  # digests of what the run that wrote it was made from

@@ -1,4 +1,4 @@
-"""What a setting of a run says beside its type, and how run files and options write values that are no plain ones."""
+"""The metadata of a run's setting beside its type, and the text form of values in run files and options."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def as_noise(table: Mapping[str, object], base: Path, name: str) -> Noise:
 
 
 def law_finder(base: Path, name: str) -> Callable[[str], object]:
-    """What has the laws that a run names by a Python file, from this folder, or by a module."""
+    """Finds the laws that a run names by a Python file, from this folder, or by a module."""
     return lambda text: Reference.parse(text, base, name).load(Law)
 
 

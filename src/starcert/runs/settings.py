@@ -38,7 +38,7 @@ THRESHOLD = 0.7  # of a fallback, by default
 
 
 class RunSettings(InputSettings, frozen=True, kw_only=True):
-    """What a run needs to know. Paths are absolute; the threat names the axes of the noise."""
+    """The settings of a run. Paths are absolute; the threat names the axes of the noise."""
 
     noise: Annotated[Noise, RunSetting(
         "Flip probabilities by region: motif=0.02,random=0.45. "

@@ -35,7 +35,7 @@ class Smoothed:
         """Its settings were checked when they were made."""
 
     def forecast(self, ready: TriedModel, place: OutputFolder | None) -> Iterator[str]:
-        """How many votes there are, and what they can certify."""
+        """The number of votes, and what they can certify."""
         settings = ready.settings
         if place is None and settings.evidence:  # its sentences may be of what was left out
             possible_evidence(ready.problem, Evidence(settings.own_samples))

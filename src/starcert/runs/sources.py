@@ -130,7 +130,7 @@ def with_node_labels(data: Dataset, label: str = "y", *, numbers: bool = False) 
 
 
 def _of_function(reference: Reference) -> Dataset:
-    """What a user's function returns: a data set, or objects, possibly with classes and names."""
+    """The result of a user's function: a data set, or objects, possibly with classes and names."""
     made: Any = reference.load()
     if not callable(made):
         raise InvalidParameterError("data", "name a function that returns objects and their classes", str(reference))
@@ -147,7 +147,7 @@ def _of_function(reference: Reference) -> Dataset:
 
 
 def _of_kind(source: Path | str | Reference, kind: Kind) -> Dataset:
-    """What a kind reads from a file or a folder."""
+    """The data that a kind reads from a file or a folder."""
     reader = f"{type(kind).__name__}.read"
     if not isinstance(source, Path):
         hint = f"Name a file of {kind.word}s, or leave kind out."

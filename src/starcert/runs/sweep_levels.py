@@ -1,4 +1,4 @@
-"""What the certificates of a noise level are worth, and how levels compare.
+"""The value of the certificates of a noise level, and comparisons of levels.
 
 Of a graph only what is right counts: where the smoothed classifier abstains or answers wrong, its radius is 0. On an
 axis only graphs with sites there count.
@@ -41,7 +41,7 @@ Marks: TypeAlias = tuple[float | None, ...]
 
 @dataclass(frozen=True, eq=False)
 class LevelOutcome:
-    """What came out at one noise level, graph by graph."""
+    """The results at one noise level, graph by graph."""
 
     noise: Noise
     truth: npt.NDArray[np.int64]  # the class of each graph
@@ -58,14 +58,14 @@ class LevelOutcome:
 
     @property
     def reach(self) -> npt.NDArray[np.int64]:
-        """How far each graph (row) is certified on each axis (column) alone, 0 unless it is answered right."""
+        """The certified radius of each graph (row) on each axis (column) alone, 0 unless it is answered right."""
         nothing = (0,) * len(self.noise.axes)
         far = [tuple(map(max, zip(*radii, strict=True))) if radii else nothing for radii in self.radii]
         return np.where(self.right[:, None], np.array(far, dtype=np.int64), 0)
 
 
 class LevelReach(NamedTuple):
-    """How far a level reaches on each axis."""
+    """The certified radii of a level on each axis."""
 
     # the mean certified flips on that axis alone; None if no graph has sites there, and where 0 would say nothing
     mean_radii: tuple[float | None, ...]
@@ -107,7 +107,7 @@ class SweepLevel:
 
     @property
     def constant(self) -> bool:
-        """Whether a constant answer is as accurate."""
+        """True if a constant answer is as accurate."""
         return self.n_right <= self.n_majority
 
     @property
@@ -117,7 +117,7 @@ class SweepLevel:
 
     @property
     def criteria(self) -> tuple[float, ...]:
-        """What levels are compared by: the accuracy, and the mean certified radius on every axis."""
+        """The criteria for comparing levels: the accuracy, and the mean certified radius on every axis."""
         return (self.accuracy, *(mean or 0.0 for mean in self.mean_radii))
 
 
@@ -149,7 +149,7 @@ def outcome_of(
     capacities: Sequence[tuple[int, ...]],
     threat: Threat | None = None,
 ) -> LevelOutcome:
-    """What certificates say, graph by graph, and under a threat."""
+    """The results of certificates, graph by graph, and under a threat."""
     votes, alpha = certificates.votes, certificates.bounds.alpha
     assert votes is not None and alpha is not None  # noqa: PT018
     radii, by_counts = [], []
@@ -259,7 +259,7 @@ def marks_of(threat: Threat | None, certificates: Certificates, outcome: LevelOu
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a level stands: its share of marked graphs, that less the share of the best level, an interval for each."""
+    """The standing of a level: its share of marked graphs, that less the share of the best, an interval for each."""
 
     value: float
     low: float
@@ -270,12 +270,12 @@ class Standing:
 
     @property
     def tie(self) -> bool:
-        """Whether it cannot be told apart from the best level."""
+        """True if it cannot be told apart from the best level."""
         return self.least <= 0 <= self.most
 
 
 def standings(marks: Sequence[Marks], best: int) -> list[Standing]:
-    """How each level stands, beside the best one."""
+    """The standing of each level, beside the best one."""
     rows = np.array([[mark for mark in each if mark is not None] for each in marks]) > 0
     return [
         Standing(float(row.mean()), *share_interval(int(row.sum()), len(row)), *paired_difference(rows[best], row))

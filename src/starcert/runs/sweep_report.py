@@ -138,7 +138,7 @@ def _levels(sweep: SweepResult) -> Iterator[TableBlock | Text]:
 
 
 def _cells(sweep: SweepResult, number: int) -> dict[str, Phrase]:
-    """What the table says of a level, by column."""
+    """The cells of a level in the table, by column."""
     level, own, threat = sweep.levels[number], sweep.standings[number], sweep.settings.run.threat
     axes, by_counts = level.noise.axes, () if level.by_counts is None else level.by_counts.mean_radii
     found: dict[str, Phrase] = {"level": f"{number + 1}", "noise": noise_text(level.noise)}
@@ -168,14 +168,14 @@ def _within(value: float, low: float, high: float) -> Phrase:
 
 
 def _next(sweep: SweepResult) -> Iterator[str]:
-    """What to do after a sweep."""
+    """The next steps after a sweep."""
     yield from filter(None, [tie_sentence(sweep), *blind_sentences(sweep), advice(sweep)])
     if sweep.suggested is not None:
         yield f"  {next_command(sweep, sweep.suggested, os.path.relpath(sweep.folder / RUN))}"
 
 
 def _level_drawn(sweep: SweepResult, number: int, at: tuple[int, ...]) -> dict[str, object]:
-    """What the scripts of the page draw of a level, which has these values of the grid's factors."""
+    """The drawn parts of a level, which has these values of the grid's factors."""
     level, own, named = sweep.levels[number], sweep.standings[number], sweep.settings.run.threat is not None
     by_goal = f"{sweep.goal} {own.value:.1%}; " * named
     beside = (

@@ -1,4 +1,4 @@
-"""What came out of a sweep: which levels are worth a certification, and what to know before a choice."""
+"""The results of a sweep: which levels are worth a certification, and what to know before a choice."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MAX_TIES = 12
 
 @dataclass(frozen=True)
 class SweepResult:
-    """What came out of a sweep."""
+    """The result of a sweep."""
 
     settings: SweepSettings  # what was tried, and on what
     levels: tuple[SweepLevel, ...]  # the measures of each noise level, in the order of the grid
@@ -69,7 +69,7 @@ class SweepResult:
 
     @property
     def goal(self) -> str:
-        """What the best level has most of, in words."""
+        """The goal by which the best level is chosen, in words."""
         threat = self.settings.run.threat
         return "accuracy" if threat is None else f"accuracy certified against {threat.label}"
 
@@ -87,7 +87,7 @@ class SweepResult:
 
     @cached_property
     def standings(self) -> tuple[Standing, ...]:
-        """How each level stands beside the suggested one, or the first unbeaten one if there is none."""
+        """The standing of each level beside the suggested one, or the first Pareto-optimal one if there is none."""
         best = self.unbeaten[0] if self.suggested is None else self.suggested
         return tuple(standings(self.marks, best))
 
@@ -110,7 +110,7 @@ def advice(sweep: SweepResult) -> str:
 
 
 def blind_sentences(sweep: SweepResult) -> Iterator[str]:
-    """What a blind model has right on the same graphs, and what the level to certify next gains on it."""
+    """The accuracy of a blind model on the same graphs, and the gain of the level to certify next."""
     if sweep.blind is None or sweep.blind.missing:
         yield from () if sweep.blind is None else [f"No blind model: {sweep.blind.missing}"]
         return
@@ -155,7 +155,7 @@ def mean_shown(mean: float | None) -> str:
 
 
 def size_counts(sweep: SweepResult, found: SizeCounts) -> list[tuple[str, int | None]]:
-    """How many graphs are certified, broken and open; without votes at attacked graphs nothing can be broken."""
+    """The numbers of certified, broken and open graphs; without votes at attacked graphs nothing can be broken."""
     counts = [("certified", found.n_certified), ("broken", found.n_broken), ("open", found.n_open)]
     attacked = sweep.settings.run.evidence and sweep.settings.run.own_samples != 0
     return [(name, count) for name, count in counts if attacked or name != "broken"]
@@ -181,7 +181,7 @@ def next_command(sweep: SweepResult, number: int, run_file: str) -> str:
 
 
 def verdict(sweep: SweepResult, number: int) -> str:
-    """What there is to say about a level, in a few words."""
+    """The verdict on a level, in a few words."""
     by = sweep.beaten_by[number]
     parts = ["Pareto-optimal" if by is None else f"dominated by level {by + 1}"]
     if sweep.levels[number].constant:

@@ -11,7 +11,7 @@ from starcert.runs.sweep_result import SweepResult, size_counts
 
 
 def sweep_rows(sweep: SweepResult) -> Iterator[dict[str, object]]:
-    """What is known about each level, by column; None where there is nothing to say."""
+    """The results of each level, by column; None where there is nothing to say."""
     for number, level in enumerate(sweep.levels):
         axes = level.noise.axes
         laws = [level.noise[region] for region in level.noise.regions]
@@ -44,7 +44,7 @@ def sweep_rows(sweep: SweepResult) -> Iterator[dict[str, object]]:
 
 
 def _by_goal(sweep: SweepResult, number: int) -> dict[str, object]:
-    """How a level stands: its share right and certified under the threat, if there is one, and that less the best."""
+    """The standing of a level: its share right and certified under the threat, if any, and that less the best."""
     threat, own = sweep.settings.run.threat, sweep.standings[number]
     goal = "accuracy" if threat is None else f"accuracy@{threat}"
     named = {} if threat is None else {goal: own.value, f"{goal}_low": own.low, f"{goal}_high": own.high}
@@ -54,7 +54,7 @@ def _by_goal(sweep: SweepResult, number: int) -> dict[str, object]:
 
 
 def _reaches(level: SweepLevel, reach: LevelReach, before: str = "", after: str = "") -> dict[str, float | None]:
-    """How far a level reaches, by axis and step; `before` and `after` mark columns that are about p_A alone."""
+    """The reach of a level, by axis and step; `before` and `after` mark columns that are about p_A alone."""
     axes = level.noise.axes
     return {f"mean_radius_{before}{axis}": mean for axis, mean in zip(axes, reach.mean_radii, strict=True)} | {
         f"right_at_{axis}_{step}{after}": share

@@ -1,4 +1,4 @@
-"""What the attacker of a run can do: the threat from its text, the user's files in it, and the graphs that it fits."""
+"""The threat of a run: read from its text, with the user's files in it, and the graphs that it fits."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _files(threat: Threat | None) -> list[Path]:
 
 
 def digest_of_files(threat: Threat | None) -> str | None:
-    """What stands for the content of the Python files in a threat; None if it has none."""
+    """A digest of the content of the Python files in a threat; None if it has none."""
     files = _files(threat)
     return digest([file.read_bytes() for file in files]) if files else None
 

@@ -1,4 +1,4 @@
-"""How `starcert train` trains a module: each setting is declared once, as a field, as those of a run are."""
+"""The settings of `starcert train`: each is declared once, as a field, as those of a run are."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ class TrainSetting(Setting):
 
 
 class TrainSettings(Struct, frozen=True, kw_only=True):
-    """How `starcert train` trains a module: its options, and the table [train] of a run file."""
+    """The settings of `starcert train`: its options, and the table [train] of a run file."""
 
     epochs: Annotated[int, Meta(ge=1, le=10**9), TrainSetting(
         "How often the training graphs are seen, each time with fresh noise.", for_nodes=1000

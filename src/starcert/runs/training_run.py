@@ -46,7 +46,7 @@ _SINCE_ADDED = {"copies": 1, "worst": 0.0, "patience": None}
 
 @dataclass(frozen=True)
 class TrainedRun:
-    """What came out of a training."""
+    """The result of a training."""
 
     weights: Path  # the file of weights
     made: Mapping[str, Any]  # how they were made; see `starcert.models.how_made`
@@ -60,7 +60,7 @@ class TrainedRun:
 
     @property
     def report(self) -> Report:
-        """How the training went."""
+        """The report on the training."""
         return training_report(
             self.made, f"Training: {self.page.stem}", what=self.what, majority=self.majority, weighting=self.weighting,
             class_names=self.class_names,
@@ -69,7 +69,7 @@ class TrainedRun:
 
 @dataclass(frozen=True)
 class _Lesson:
-    """What a module learns from, and what decides which epoch is kept."""
+    """The data a module learns from, and those that decide which epoch is kept."""
 
     what: str  # what it is, in words
     content: str  # a digest of it

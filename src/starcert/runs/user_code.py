@@ -49,7 +49,7 @@ class Reference:
 
     @classmethod
     def parse(cls, text: str, base: Path, parameter: str) -> Reference:
-        """What `path/to/file.py:NAME` refers to, relative paths taken from `base`, or `package.module:NAME`."""
+        """The object that `path/to/file.py:NAME`, relative paths taken from `base`, or `package.module:NAME` means."""
         if not re.search(r"\.py(:|$)", text) and re.fullmatch(r"[\w.]+:[\w.]+", text):
             return cls._of_module(text, parameter)
         file, _, name = text.rpartition(":")
@@ -84,7 +84,7 @@ class Reference:
         return _digest_of(self.file)
 
     def load(self, wanted: Any = Callable) -> object:  # noqa: ANN401  (a type)
-        """What the file defines under this name, once it has been imported; messages list what is `wanted`."""
+        """The object of this name in the file, once it has been imported; messages list what is `wanted`."""
         module = self.imported()
         try:
             return reduce(getattr, self.name.split("."), module)
@@ -102,7 +102,7 @@ class Reference:
             return import_module(self.module)
 
     def asks_for(self, parameter: str) -> bool:
-        """Whether it is a function, or a class, with a parameter of this name."""
+        """True for a function, or a class, with a parameter of this name."""
         found = self.load()
         return is_function(found) and parameter in inspect.signature(found).parameters
 
@@ -126,7 +126,7 @@ def _derives(found: object, wanted: type) -> bool:
 
 
 def is_function(found: object) -> TypeGuard[Callable[..., object]]:
-    """Whether it is a function or a class: something that makes a model, and is none itself."""
+    """True for a function or a class: something that makes a model, and is none itself."""
     return inspect.isroutine(found) or inspect.isclass(found)
 
 
@@ -217,7 +217,7 @@ def _nearest_file(path: Path) -> str:
 
 
 def useful_workers(classifier: Classifier, workers: int) -> tuple[int, str]:
-    """How many workers can count votes, and why it is only one; "" if nothing keeps them from being more."""
+    """The number of workers that can count votes, and the reason if it is only one; "" if there is none."""
     workers = min(workers, available_cores())
     if workers == 1:
         return 1, ""

@@ -43,7 +43,7 @@ class Values:
                 raise InvalidParameterError("data", "have numbers for labels, as the outputs are", name, hint) from None
 
     def forecast(self, ready: TriedModel, place: OutputFolder | None) -> Iterator[str]:
-        """How many votes there are."""
+        """The number of votes."""
         store = None if place is None else place.votes(ready.settings.store)
         yield from forecast_of(ready, [store], classes=False)
 

@@ -35,7 +35,7 @@ Copies: TypeAlias = Any
 """`NoisyCopies` of some kind, which depends on the clean object: `NoisyGraphs` of a graph, else `NoisyVectors`."""
 
 Key: TypeAlias = bytes | str
-"""What equal noisy copies of one object share: see `keys_of`."""
+"""The common parts of equal noisy copies of one object: see `keys_of`."""
 
 CLEAN_GRAPH = "An answer that looks at the clean graph is not a function of the noisy copy: use batch.frame."
 
@@ -49,7 +49,7 @@ class NoisyCopies:
 
     @property
     def frame(self) -> Any:  # noqa: ANN401  (whatever the object has)
-        """What noise leaves alone: of a graph the nodes, their names and their data."""
+        """The parts that noise leaves alone: of a graph the nodes, their names and their data."""
         return self._sites.frame
 
     def _refuse(self) -> NoReturn:

@@ -34,7 +34,7 @@ MAX_BYTES = 2**32  # noisy values, of one byte, that are held at a time, or thos
 MAX_ENTRIES = 2**30  # entries of adjacency matrices that are listed at a time
 
 POSITION_BITS = 32
-"""What the position of a flip takes where flips are listed; where they are packed, every site takes one bit."""
+"""The bytes for the position of a flip where flips are listed; where they are packed, every site takes one bit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class DeviceGraphs(NoisyGraphs):
 
     @property
     def _by_target(self) -> bool:
-        # Edges that are read off a matrix, row by row, are in that order.
+        # Edges that are taken from a matrix, row by row, are in that order.
         frame = self.frame
         return self.places.entries is not None and not (frame.directed or frame.edge_data or frame.type_names)
 

@@ -33,7 +33,7 @@ Nonzero: TypeAlias = tuple[Positions, Values]
 
 
 class Method(Enum):
-    """How copies are drawn: a value for every site, or only the sites that flip; here, or on a device."""
+    """The method of drawing copies: a value for every site, or only the sites that flip; here, or on a device."""
 
     DENSE = "dense"
     SPARSE = "sparse"

@@ -110,7 +110,7 @@ class PackedGraphs(NoisyGraphs):
         return degrees
 
     def fixed_degrees(self) -> Positions:
-        """How many fixed edges every node has, in every copy."""
+        """The number of fixed edges of every node, in every copy."""
         return np.bincount(self._sites.fixed_edges.reshape(-1), minlength=self.frame.n_nodes)
 
 

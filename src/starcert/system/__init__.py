@@ -1,1 +1,1 @@
-"""What starcert asks of the machine it runs on: files and their locks, memory, processes, the terminal."""
+"""Services of the machine that starcert runs on: files and their locks, memory, processes, the terminal."""

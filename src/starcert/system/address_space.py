@@ -10,7 +10,7 @@ import os
 import sys
 
 BYTES, BYTES_A_THREAD = 500_000_000, 100_000_000
-"""What the examples of `starcert init` take: with one thread of OpenBLAS 512 MB are enough, with two 604 MB."""
+"""The memory that the examples of `starcert init` take: with one thread of OpenBLAS 512 MB, with two 604 MB."""
 
 MAX_THREADS = 64  # of OpenBLAS as numpy and scipy bring it
 

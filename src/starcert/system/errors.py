@@ -104,7 +104,7 @@ def needing(what: str, extra: str) -> Iterator[None]:
 
 
 def _shown(got: object) -> str:
-    """What came, as text."""
+    """The value that came, as text."""
     try:
         text = repr(got)
     except (RecursionError, ValueError):  # nested too deep, or a number of more digits than Python writes
@@ -209,12 +209,12 @@ class WriteError(StarcertError, OSError):
 
     @property
     def reason(self) -> str:
-        """What is wrong, to be read after the name of the file."""
+        """The error, to be read after the name of the file."""
         return f"cannot be written ({self.strerror})"
 
     @property
     def advice(self) -> str:
-        """What would make it possible to write the file."""
+        """Advice that would make it possible to write the file."""
         if self.errno in (errno.ENOSPC, errno.EDQUOT):
             return "Free some space on its disk"
         if self.errno == errno.EFBIG:

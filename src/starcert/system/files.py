@@ -114,7 +114,7 @@ def _stem(final: Path) -> str:
 
 
 def is_empty(folder: Path) -> bool:
-    """Whether a folder holds nothing, or nothing but drafts."""
+    """True if a folder holds nothing, or nothing but drafts."""
     return all(re.fullmatch(rf"\..+{_ENDING}", each.name) for each in folder.iterdir())
 
 
@@ -186,7 +186,7 @@ def _check_plain(found: os.stat_result, max_bytes: int) -> None:
 
 
 class ArrayHeader(NamedTuple):
-    """What `numpy.save` writes before the numbers of an array; `start` is the length of the header in bytes."""
+    """The header that `numpy.save` writes before the numbers of an array; `start` is its length in bytes."""
 
     shape: tuple[int, ...]
     by_columns: bool
@@ -243,7 +243,7 @@ USER_MODULE = "starcert_user_"
 
 
 def is_user_module(name: str) -> bool:
-    """Whether a module of this name is a file of a user's, imported by its place."""
+    """True if a module of this name is a file of a user's, imported by its place."""
     return name.startswith(USER_MODULE)
 
 

@@ -163,7 +163,7 @@ def be_quiet() -> None:
 
 
 def is_quiet() -> bool:
-    """Whether notes and progress are left out."""
+    """True if notes and progress are left out."""
     return any(_quiet)
 
 

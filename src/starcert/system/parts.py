@@ -39,7 +39,7 @@ class PartsFolder:
     progress: bool | None = None  # whether to draw a progress bar; None: on a terminal only
 
     def result(self, name: str) -> Any:  # noqa: ANN401  (whatever JSON holds)
-        """What a finished part returned."""
+        """The result of a finished part."""
         try:
             return json.loads(self._path(name).read_text("utf-8"))
         except ValueError as error:  # a killed run leaves no half-written file: something else wrote there
@@ -48,7 +48,7 @@ class PartsFolder:
             ) from error
 
     def run(self, parts: Sequence[Part], title: str) -> dict[str, Any]:
-        """What each part returned, by name; computed now where it is missing.
+        """The result of each part, by name; computed now where it is missing.
 
         When a part fails, what is finished or in progress is kept, and then its error is raised.
         """

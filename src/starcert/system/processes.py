@@ -191,7 +191,7 @@ def _problem_of_this_worker() -> str:
 
 
 def available_cores() -> int:
-    """How many cores this process may use."""
+    """The number of cores that this process may use."""
     with suppress(AttributeError):  # not on every system
         return len(psutil.Process().cpu_affinity())
     return psutil.cpu_count() or 1
@@ -228,7 +228,7 @@ _VARIABLE = "OMP_NUM_THREADS"
 
 
 class _Inside:
-    """How many threads are inside `one_torch_thread` now, and the number that torch had before the first of them."""
+    """The number of threads inside `one_torch_thread`, and the number that torch had before the first of them."""
 
     lock = threading.Lock()
     count = 0
@@ -236,7 +236,7 @@ class _Inside:
 
 
 def threads_are_chosen() -> bool:
-    """Whether the user has chosen how many threads torch has, by its environment variable."""
+    """True if the user has chosen how many threads torch has, by its environment variable."""
     return bool(os.environ.get(_VARIABLE))
 
 

@@ -69,7 +69,7 @@ class SentOnce(Generic[Content]):
 
     @cached_property
     def digest(self) -> bytes:
-        """What a worker knows it by."""
+        """The digest by which a worker knows it."""
         return blake2b(self.packed, digest_size=16).digest()
 
 

@@ -191,7 +191,7 @@ def _scores(classifier: Classifier, batches: Sequence[Batch]) -> list[Scores]:
 
 
 def _found(job: Job, sites: Sites, batch: Batch) -> Scores:
-    """What the classifier answers on a batch, or has answered on equal copies, if answers alone are needed."""
+    """The answers of the classifier on a batch, or its earlier answers on equal copies, if answers alone are needed."""
     table = None if batch.scored or batch.as_written else table_of(job, sites)
     if table is None:
         return _scores_of(job.classifier, batch)

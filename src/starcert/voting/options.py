@@ -13,7 +13,7 @@ from starcert.voting.plans import StoppingPlan
 
 @dataclass(frozen=True, slots=True)
 class Voting:
-    """How votes are drawn; certificates depend on the first two arguments and on the chunk size alone.
+    """The options for drawing votes; certificates depend on the first two arguments and on the chunk size alone.
 
     Args:
         selection_samples: selection votes for each graph; by default a hundredth of the samples, at least 100.

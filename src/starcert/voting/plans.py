@@ -1,4 +1,4 @@
-"""What is counted: a job, done in chunks; and plans, which decide how many votes each graph gets.
+"""The units of counting: a job, done in chunks; and plans, which decide the number of votes of each graph.
 
 The unit of work is a chunk: a fixed number of samples of one graph for one purpose, with its own random stream.
 

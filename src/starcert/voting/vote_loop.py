@@ -206,7 +206,7 @@ class _Count:
         }
 
     def _by_chunk(self) -> ChunkCounts:
-        """How the votes were drawn, with the counts of the chunks that were."""
+        """The way the votes were drawn, with the counts of the chunks that were."""
         job, found = self._job, dict[Purpose, tuple[SmallCounts, ...] | None](dict.fromkeys(PURPOSES))
         for purpose, chunks in (self._chunks or {}).items():
             found[purpose] = tuple(each[: int(each[:, :1].any(axis=(1, 2)).sum())] for each in chunks)

@@ -32,7 +32,7 @@ from starcert.math.channels import Channel
 
 @lru_cache(maxsize=2**16)
 def limit_holds(count: int, total: int, limit: Fraction, share: Fraction) -> bool:
-    """Whether P(Bin(total, limit) ≤ count) ≤ share: after `count` of `total`, a probability is at most `limit`.
+    """True if P(Bin(total, limit) ≤ count) ≤ share: after `count` of `total`, a probability is at most `limit`.
 
     False also where a thousand bits leave that open.
     """
@@ -67,7 +67,7 @@ def _sum_is_at_most(count: int, total: int, limit: Fraction, share: Fraction) ->
 
 @lru_cache(maxsize=2**14)
 def anytime_limit_holds(count: int, total: int, limit: Fraction, share: Fraction) -> bool:
-    """Whether the capital against a probability of `limit`, and so of more, is 1/share after `count` of `total`.
+    """True if the capital against a probability of `limit`, and so of more, is 1/share after `count` of `total`.
 
     The capital is the mean of (v/u)ᵐ((1−v)/(1−u))ⁿ⁻ᵐ over all v < u, by the law of arcsine, with m of n votes. As a
     series of positive terms it is √(u(1−u)) · ₂F₁(1, n+1; m+3/2; u) / ((2m+1)·arcsin √u). Where it is 2 or more, it
@@ -102,19 +102,19 @@ def _rejected(count: int, total: int, goal: float) -> float:
 
 
 LIMITS = {"clopper-pearson": limit_holds, "anytime": anytime_limit_holds}
-"""What proves a limit on a probability after some votes, by the name of the bound."""
+"""The proofs of a limit on a probability after some votes, by the name of the bound."""
 
 MAX_BITS = 2**24  # the most bits in the masses of all cells of a radius: some tens of milliseconds
 ListedCell: TypeAlias = tuple[int, int]  # clean and attacked mass over the common denominator
 
 
 def can_list(channels: Sequence[Channel], radius: Sequence[int]) -> bool:
-    """Whether the cells of a radius are few enough to be listed, and those of binomial counts."""
+    """True if a radius, and its binomial counts, have few enough cells to be listed."""
     return listing_bits(channels)(radius) <= MAX_BITS
 
 
 def listing_bits(channels: Sequence[Channel]) -> Callable[[Sequence[int]], float]:
-    """How many bits the masses of all cells of a radius have; without end where cells are not of binomial counts."""
+    """The number of bits in the masses of all cells of a radius; infinite without binomial counts."""
     if not all(channel.free or channel.binary for channel in channels):
         return lambda _: math.inf
     seen = [(i, _denominator(each).bit_length()) for i, each in enumerate(channels) if not each.free]
@@ -152,7 +152,7 @@ class CellListing:
         return Fraction(self._attacked[low], self._whole) + part
 
     def certifies(self, failure: float, other: float, limit: float = 0.5) -> bool:
-        """Whether a class with at least 1 − failure stays ahead of classes with at most `other` each.
+        """True if a class with at least 1 − failure stays ahead of classes with at most `other` each.
 
         With another limit than 1/2, that of a fallback, both bounds are one: what it bounds stays below the limit.
         """

@@ -1,4 +1,4 @@
-"""How many attacks of a threat an object can have: numbers of sites, capacities and counts bound one another.
+"""The number of attacks of a threat on an object: numbers of sites, capacities and counts bound one another.
 
 An attack is an object other than the clean one, and a site has at most 256 values: with n sites there are at most
 256ⁿ − 1 attacks, whatever the threat. Where an attack of size r is any set of r changes at different sites, and w_s
@@ -27,7 +27,7 @@ _KINDS = {*_SUFFIX.values()}
 
 
 class _Reach(NamedTuple):
-    """How many sites there are to change, at least and at most, and in how many ways each."""
+    """The least and the largest number of sites that can change, and the number of changes of each."""
 
     least: int
     most: int
@@ -35,7 +35,7 @@ class _Reach(NamedTuple):
 
 
 def check_capacity(axes: Sequence[str], capacity: Sequence[int], n_sites: int) -> str:
-    """What the capacities of an object must be if its regions have so many sites; "" if they are."""
+    """The error in the capacities of an object whose regions have these numbers of sites; "" if there is none."""
     regions = _by_region(axes, capacity)
     total, exact = 0, True
     for region, kinds in regions.items():
@@ -55,7 +55,7 @@ def check_capacity(axes: Sequence[str], capacity: Sequence[int], n_sites: int) -
 def check_counts(
     threat: Threat, counts: Sequence[int], axes: Sequence[str], capacity: Sequence[int], n_sites: int
 ) -> str:
-    """What the counts of the attacks of each size must be on such an object; "" if they can be right."""
+    """The error in the counts of attacks of each size on such an object; "" if they can be right."""
     total = sum(counts)
     if total.bit_length() > 8 * n_sites:
         return f"be at most 256^{n_sites} − 1 in all, as there are {n_sites:,} sites"
@@ -118,13 +118,13 @@ def _reach(threat: SiteThreat, axes: Sequence[str], capacity: Sequence[int], n_s
 
 
 def _even(n: int, total: int) -> dict[int, int]:
-    """So many numbers with this sum, as even as they can be: how many there are of each."""
+    """This many numbers with this sum, as even as they can be: how many there are of each."""
     share, more = divmod(total, n) if n else (0, 0)
     return {share: n - more, share + 1: more}
 
 
 def _uneven(n: int, total: int, most: int) -> dict[int, int]:
-    """So many numbers from 1 to `most` with this sum, as uneven as they can be."""
+    """This many numbers from 1 to `most` with this sum, as uneven as they can be."""
     whole, rest = divmod(total - n, most - 1) if most > 1 else (0, 0)
     found = {most: whole, 1: n - whole}
     if rest:
@@ -134,7 +134,7 @@ def _uneven(n: int, total: int, most: int) -> dict[int, int]:
 
 
 def _set_counts(ways: dict[int, int]) -> Iterator[int]:
-    """How many sets of 1, 2, … changes at different sites there are, with `ways[w]` sites that have w changes each.
+    """The number of sets of 1, 2, … changes at different sites, with `ways[w]` sites that have w changes each.
 
     The counts are the coefficients of P(x) = Π (1 + w·x)^n, and Q·P′ = R·P with Q = Π (1 + w·x), R = Σ n·w·Q/(1 + w·x).
     """

@@ -136,7 +136,7 @@ def ratios_of(axes: Sequence[AttackAxis], level: Level, listed: Sequence[int]) -
 
 
 def seen_on(axes: Sequence[AttackAxis], level: Level, attacked: Iterable[int]) -> Fraction:
-    """How likely an object attacked on these axes shows nothing there that the clean one never shows."""
+    """The probability that an object attacked on these axes shows nothing there that the clean one never shows."""
     return prod(((1 - axes[axis].law.unseen) ** level[axis] for axis in attacked), start=Fraction(1))
 
 
@@ -148,7 +148,7 @@ class Cells(NamedTuple):
 
     @classmethod
     def of(cls, axes: Sequence[AttackAxis], level: Level, listed: Sequence[int], groups: int = 1) -> Cells:
-        """The cells of attacks on these axes, for votes of so many groups."""
+        """The cells of attacks on these axes, for votes of this many groups."""
         steps, step = dict[int, Whole](), groups
         for axis in reversed(listed):
             lengths = [step * (level[axis] + 1) ** i for i in range(len(axes[axis].law.outcomes))]

@@ -62,7 +62,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class CollectiveCheck(NamedTuple):
-    """What was found about a claim."""
+    """The result of checking a claim."""
 
     proved: bool
     smallest: int  # the smallest k that would be proved easily
@@ -96,7 +96,7 @@ class TargetsChecker:
                     yield some, self._block(some, enough)
 
     def _cells(self, bet: _Bet, places: Whole) -> npt.NDArray[np.int32]:
-        """What each copy shows at the attacked sites of each attack, as the number of a cell."""
+        """The cell of each copy at the attacked sites of each attack, as a number."""
         cells = np.zeros((len(places), len(self._answers)), dtype=np.int32)
         for column in places.T:
             of_axis, choices = self.index.of_axis[column], self.index.choices[column]
@@ -121,13 +121,13 @@ class TargetsChecker:
         return found
 
     def _by_rival(self, targets: Whole) -> npt.NDArray[np.bool_]:
-        """Whether each copy answers each class but the stated one, shape (copies, targets, rivals)."""
+        """Marks the copies that answer each class but the stated one, shape (copies, targets, rivals)."""
         rivals = np.array([[each for each in range(self.n_classes) if each != own] for own in self.labels[targets]])
         answers: npt.NDArray[np.bool_] = self._answers[:, targets, None] == rivals
         return answers
 
     def _count(self, some: _Attacks, answers: npt.NDArray[np.bool_]) -> Whole:
-        """How many copies that answer so show each cell that is there, shape (cells, attacks, targets, answers)."""
+        """The number of copies with each answer that show each cell, shape (cells, attacks, targets, answers)."""
         flat = answers.reshape(len(answers), int(np.prod(answers.shape[1:]))).astype(self._exact)
         found = np.empty((len(some.there), len(some.cells), *answers.shape[1:]), dtype=np.int64)
         found[0] = answers.sum(axis=0)
@@ -182,7 +182,7 @@ class _Attacks(NamedTuple):
 
 
 class _Bet(NamedTuple):
-    """What a copy adds to the logarithm of the capital, by its cell, for each stake."""
+    """The term that a copy adds to the logarithm of the capital, by its cell, for each stake."""
 
     cells: Cells
     whole: Whole  # if it answers the rival, shape (stakes, cells)
@@ -205,7 +205,7 @@ class _Bet(NamedTuple):
 
 
 def prove_together(about: tuple[KeptClaims, list[CollectiveCheck]], claim: Together) -> Iterator[Difference]:
-    """What is false of a claim about all answers at once; what is found about it is added to a list."""
+    """Yields the false parts of a claim about all answers at once, and adds its check to a list."""
     kept, found = about
     made, chosen = claim.claim, kept.votes.labels
     attacks = [each.asked.attacks[: made.size] for each in kept.votes.asked]
@@ -222,7 +222,7 @@ def check_claim(
     k: int,
     delta: Fraction,
 ) -> CollectiveCheck:
-    """Whether at most k answers differ under each of these attacks; an object without a checker has no capital.
+    """True if at most k answers differ under each of these attacks; an object without a checker has no capital.
 
     Each of several objects, with one target each, is attacked by itself: worst of all where each has the attack with
     the least capital.
@@ -268,7 +268,7 @@ class _Claim(NamedTuple):
     enough: float  # capitals of more are never missing in a sum
 
     def judge(self, capitals: Floats, exact: Callable[[int], list[Ball]]) -> tuple[bool, int]:
-        """Whether each attack passes with k, and the smallest k with which all of them do easily.
+        """Marks the attacks that pass with k, and returns the smallest k with which all of them pass by a clear margin.
 
         `capitals` has shape (attacks, targets); `exact` returns the lower ends of those of an attack, given its row.
         """

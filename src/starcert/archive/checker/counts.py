@@ -40,11 +40,11 @@ class Radii:
         self._rows = np.array(list(radii), dtype=np.int64)
 
     def hold(self, radius: Radius) -> bool:
-        """Whether a radius lies below one of them."""
+        """True if a radius lies below one of them."""
         return radius in self._known or self._any(np.greater_equal, radius)
 
     def reach(self, radius: Radius) -> bool:
-        """Whether one of them lies below a radius."""
+        """True if one of them lies below a radius."""
         return radius in self._known or self._any(np.less_equal, radius)
 
     def _any(self, compare: np.ufunc, radius: Radius) -> bool:

@@ -82,7 +82,7 @@ Harmless: TypeAlias = Callable[[Level], bool]  # whether the counts of votes pro
 
 
 class EvidenceCheck(NamedTuple):
-    """What was proved about one graph: certified and broken levels or sizes, and how many attacks in balls."""
+    """The proved claims about one graph: certified and broken levels or sizes, and the number of attacks in balls."""
 
     levels: int = 0
     broken: int = 0
@@ -144,12 +144,12 @@ class EvidenceChecker:
 
     @cached_property
     def engine(self) -> FlipEvidence:
-        """What weighs more attacks than are proved in balls, and ranks those that may break a level."""
+        """Weighs more attacks than are proved in balls, and ranks those that may break a level."""
         about = {"alpha": self.alpha, "failure": self._failure, "box": self._box, "contest": self.contest}
         return FlipEvidence(self.graph.record, self.axes, **about)  # type: ignore[arg-type]
 
     def wins_clean(self, *, fixed: bool) -> bool:
-        """Whether the class beats each other one at the graph itself."""
+        """True if the class beats each other one at the graph itself."""
         record, holds = self.graph.record, limit_holds if fixed else anytime_limit_holds
         total, others = int(record.samples.sum()), np.bincount(record.answers[:, 0], minlength=1).tolist()
         scores = [self.contest.score(total - len(record), each, total) for each in others]
@@ -209,7 +209,7 @@ class EvidenceChecker:
     def _pass(
         self, level: Level, scheme: Scheme, delta: Fraction, chosen: Iterable[Chosen], own: _OwnBet | None
     ) -> EvidenceCheck | None:
-        """How many attacks these are, and how many pass with votes of their own; None: one does not pass."""
+        """The number of these attacks, and of those that pass with votes of their own; None if one does not pass."""
         share, reserve = exact_number(delta), exact_number(RESERVE)
         shared = _SharedBet.of(self, level, scheme)
         # Where no bet is possible nothing was lost either. Where flips are not known, all may have been lost.
@@ -259,7 +259,7 @@ class EvidenceChecker:
         return self.graph.own.get(tuple(sorted(np.concatenate([np.empty(0, dtype=np.int64), *sites]).tolist())), ())
 
     def breaks(self, broken: Broken, harmless: Harmless) -> bool:
-        """Whether votes at an attack of a level, or listed with a size, show that it changes the answer.
+        """True if votes at an attack of a level, or listed with a size, show that it changes the answer.
 
         Its part of alpha goes by its rank among the attacks that look most dangerous on the clean graph: a file that
         chose the rank, or δ, could have looked at all votes.
@@ -279,7 +279,7 @@ class EvidenceChecker:
         return shown and broken.delta * SAME >= delta
 
     def _weighed(self, level: Level, harmless: Harmless) -> Weighed | None:
-        """What ranks the attacks of a level, or of a size; None: there are none that have to be weighed."""
+        """Ranks the attacks of a level, or of a size; None if none of them has to be weighed."""
         if self.graph.attacks is not None:
             if not 1 <= level[0] <= len(self.graph.attacks):
                 return None
@@ -399,7 +399,7 @@ class _OwnBet(NamedTuple):
         return cls(checker, bet.axes, gains, quiet, third, order)
 
     def reaches(self, already: Ball, votes: Sequence[tuple[Whole, Whole]]) -> bool:
-        """Whether the capital, times what there is already, was 1 or more after any chunk."""
+        """True if the capital, times `already`, was 1 or more after any chunk."""
         return any(bool(already * self.capital(votes[:end]) >= 1) for end in range(len(votes), 0, -1))
 
     def capital(self, votes: Sequence[tuple[Whole, Whole]]) -> Ball:

@@ -43,7 +43,7 @@ class IntervalProofs:
         return low if end else ENDS - high
 
     def _holds(self, claim: Interval, end: int, at: int) -> bool:
-        """Whether an end is proved."""
+        """True if an end is proved."""
         proof, row, n = self.proof, claim.row, self.proof.outputs.steps
         number, target = int(proof.votes.objects[row]), int(proof.votes.targets[row])
         bottoms, tops = bounds_of_steps(proof.outputs.edges, claim.what.above)

@@ -1,4 +1,4 @@
-"""What the votes on one row prove of its claims: by their counts, and by where their flips fell.
+"""Proofs of the claims about one row from its votes: by their counts, and by where their flips fell.
 
 Nothing is searched. A claimed radius is proved as it stands: it and, with evidence, every level within it. What
 `beyond` leaves out is claimed by that to be certified, and proved likewise.
@@ -41,7 +41,7 @@ Difference: TypeAlias = tuple[str, object, object]  # the name of a false claim,
 
 
 class FileProofs:
-    """What the rows of a file share: bounds, and what is known about each radius."""
+    """The data that the rows of a file share: bounds, and results about each radius."""
 
     def __init__(self, archive: Archive) -> None:
         self.archive, self.bounds, self.contests = archive, archive.bounds, archive.votes.contests
@@ -53,7 +53,7 @@ class FileProofs:
         self._known: dict[tuple[object, ...], bool | None] = {}
 
     def margin(self, row: int) -> Margin:
-        """What decides about radii of a row."""
+        """The margin that decides radii of a row."""
         failure, other, contest = float(self.bounds.failure[row]), float(self.bounds.other[row]), self.contests[row]
         if contest == PLAIN and other < failure:
             return MultiClass(self._tradeoff, failure, other)
@@ -61,7 +61,7 @@ class FileProofs:
         return TwoClass(slacks, other if contest != PLAIN and not contest.third else failure)
 
     def judge(self, row: int, margin: Margin, radius: Level) -> tuple[bool | None, int]:
-        """Whether the counts certify a radius, and the work that this took; None: it is not decided."""
+        """The verdict of the counts on a radius, and the work that it took; None if it is not decided."""
         product, contest = margin.product, self.contests[row]
         powers = product.powers(radius)
         failure, other = float(self.bounds.failure[row]), float(self.bounds.other[row])
@@ -95,7 +95,7 @@ class RowProofs:
 
     @cached_property
     def evidence(self) -> EvidenceChecker | None:
-        """What proves the verdicts of evidence; None: there is none."""
+        """Proves the verdicts of evidence; None if there are none."""
         archive, row = self._archive, self._row
         graph, selection = None if archive.evidence is None else archive.evidence[row], archive.votes.selection
         if graph is None or selection is None:
@@ -111,7 +111,7 @@ class RowProofs:
         )
 
     def answer(self, claim: Answer) -> Iterator[Difference]:
-        """What is false of the answer and its bounds."""
+        """Yields the errors in the answer and its bounds."""
         failure, other = (float(each[self._row]) for each in (self._file.bounds.failure, self._file.bounds.other))
         p_lower = float(self._file.bounds.p_lower[self._row])
         if claim.label != self.label:
@@ -134,14 +134,14 @@ class RowProofs:
             yield "margin", claim.margin, margin
 
     def _bounds_all(self, limit: Fraction) -> bool:
-        """Whether `limit` bounds the probability of any other answer."""
+        """True if `limit` bounds the probability of any other answer."""
         counts = self._archive.votes.counts[self._row].tolist()
         # Against a blind answer alpha is spent on the strongest other class: nothing is known about all together.
         unknown = not self._contest.third and len(counts) > 2
         return self._limited(sum(counts) - (0 if unknown else counts[self.label]), limit)
 
     def _bounds_each(self, limit: Fraction) -> bool:
-        """Whether it bounds every single other class: by its own votes, or because it bounds all of them at once."""
+        """True if it bounds every single other class: by its own votes, or because it bounds all of them at once."""
         rivals = np.delete(self._archive.votes.counts[self._row], self.label)
         alone = self._file.all_classes[self._row] or not self._contest.third
         return bool(alone and self._limited(int(rivals.max()), limit)) or self._bounds_all(limit)
@@ -155,7 +155,7 @@ class RowProofs:
         return LIMITS[archive.bound](count, int(counts.sum()), limit, share)
 
     def by_counts(self, radius: Level) -> bool:
-        """Whether the counts of votes certify a radius."""
+        """True if the counts of votes certify a radius."""
         return self._judged(radius) is True
 
     def _judged(self, radius: Level) -> bool | None:
@@ -169,7 +169,7 @@ class RowProofs:
         return verdict
 
     def _holds(self, radius: Level) -> bool:
-        """Whether the counts certify a radius, or they and evidence every level within it."""
+        """True if the counts certify a radius, or the counts and evidence together certify every level within it."""
         waiting, seen = [radius], {radius}
         while waiting:
             level = waiting.pop()
@@ -183,7 +183,7 @@ class RowProofs:
         return True
 
     def _by_evidence(self, level: Level) -> bool:
-        """Whether evidence certifies a level; of a threat that lists its attacks, that of the clean answer alone."""
+        """True if evidence certifies a level; of a threat that lists its attacks, that of the clean answer alone."""
         if self.evidence is None or (self._asked is not None and any(level)):
             return False
         if any(map(int.__gt__, level, self._box)):
@@ -200,7 +200,7 @@ class RowProofs:
         return self._levels[level]
 
     def reach(self, claim: Reach) -> Iterator[Difference]:
-        """What is false of the radii that change nothing."""
+        """Yields the errors among the radii that change nothing."""
         standing = [radius for radius in claim.frontier if self._holds(radius)]
         if len(standing) < len(claim.frontier):
             yield "frontier", [each for each in claim.frontier if each not in set(standing)], standing
@@ -219,7 +219,7 @@ class RowProofs:
         return all(map(int.__le__, radius, self._box))
 
     def _every_level(self, flips: int, capacity: Level | None) -> bool:
-        """Whether all levels of so many flips are certified."""
+        """True if all levels with this number of flips are certified."""
         if capacity is None or flips > sum(capacity):
             return False
         levels = list(islice(levels_of(flips, capacity), MAX_LEVELS + 1))
@@ -242,7 +242,7 @@ class RowProofs:
         )
 
     def size(self, claim: Size) -> Iterator[Difference]:
-        """What is false of the sizes of listed attacks that change nothing."""
+        """Yields the errors among the sizes of listed attacks that change nothing."""
         assert self._asked is not None
         proved = 0
         while proved < claim.certified and self._certifies_size(proved + 1):
@@ -251,7 +251,7 @@ class RowProofs:
             yield "certified_size", claim.certified, proved
 
     def _certifies_size(self, size: int) -> bool:
-        """Whether no listed attack of a size changes the answer."""
+        """True if no listed attack of a size changes the answer."""
         assert self._asked is not None
         if size > len(self._asked.levels) or not self._holds((0,) * len(self._box)):
             return False
@@ -262,7 +262,7 @@ class RowProofs:
         return found is not None
 
     def broken(self, claim: Broken) -> Iterator[Difference]:
-        """What is false of an attack that changes the answer."""
+        """Yields the errors in an attack that changes the answer."""
         if self.evidence is None or not self.evidence.breaks(claim, self.by_counts):
             yield "broken", [claim], []
         else:

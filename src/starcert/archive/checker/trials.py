@@ -27,7 +27,7 @@ class TrialProofs:
         self.result = archive.result
 
     def tried(self, claim: TriedRow) -> Iterator[Difference]:
-        """What a row says that does not follow from the number of its first breaking attack."""
+        """Yields statements of a row that do not follow from the number of its first breaking attack."""
         from starcert.archive.checker.attack_counts import rank_of  # noqa: PLC0415  (threats list attacks on objects)
         from starcert.objects.threats import AnyFlips  # noqa: PLC0415  (as above)
         from starcert.objects.threats.sets import SiteThreat  # noqa: PLC0415  (as above)
@@ -66,7 +66,7 @@ class TrialProofs:
                 yield "first", first, ranked
 
     def counts(self, number: int) -> Iterator[Difference]:
-        """What no object of these sites and capacities has: see `attack_counts`."""
+        """Yields counts that no object with these sites and capacities has: see `attack_counts`."""
         from starcert.archive.checker.attack_counts import check_capacity, check_counts  # noqa: PLC0415  (as above)
 
         proof, ends, capacity = self.result.proof, self.result.proof.ends[number], self.result.proof.capacities[number]

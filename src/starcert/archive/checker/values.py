@@ -59,7 +59,7 @@ class ValueChecker:
     def holds(
         self, target: int, tops: Whole, n: int, attacks: Iterable[LevelAttacks], at: int, delta: Fraction
     ) -> int | None:
-        """How many attacks were weighed to prove that the mean of f is at most at/ENDS; None: it is not proved."""
+        """The number of attacks weighed to prove that the mean of f is at most at/ENDS; None if it is not proved."""
         weighed = 0
         for some in attacks if at < ENDS else ():
             number, which = self._number(some), None
@@ -78,7 +78,7 @@ class ValueChecker:
 
     @cached_property
     def _kernel(self) -> ValueEvidence:
-        """What weighs more attacks than are proved in balls; it rounds capital down."""
+        """Weighs more attacks than are proved in balls; it rounds capital down."""
         return ValueEvidence(self._ballots, self.axes)
 
     def _number(self, some: LevelAttacks) -> int:
@@ -119,7 +119,7 @@ class ValueChecker:
 
 
 class _Bet(NamedTuple):
-    """What a copy adds to the logarithm of the capital, by what it shows at the attacked sites and what it answers."""
+    """The term that a copy adds to the logarithm of the capital, by its cell at the attacked sites and its answer."""
 
     cells: Cells
     groups: Whole  # the answer of each copy, as a number
@@ -133,7 +133,7 @@ class _Bet(NamedTuple):
 
 
 def holds_by_radius(counts: Whole, tops: Whole, n: int, share: Fraction, law: Product, radius: Level, at: int) -> bool:
-    """Whether counts of answers prove that the mean of f is at most at/ENDS within a radius; `share` is the alpha."""
+    """True if counts of answers prove that the mean of f is at most at/ENDS within a radius; `share` is the alpha."""
     values = sorted(set(tops.tolist()))
     bound, total = Fraction(values[0], n), int(counts.sum())
     rho = CellListing(law.channels, radius) if can_list(law.channels, radius) else Tradeoff(law)

@@ -36,7 +36,7 @@ from starcert.system.errors import whole_number
 
 
 class ShortestPath(GraphKernel):
-    """How many ordered pairs of nodes there are by label, label and distance. See `GraphKernel` for its parameters.
+    """The numbers of ordered pairs of nodes by label, label and distance. See `GraphKernel` for its parameters.
 
     Example:
         >>> from starcert import Graph

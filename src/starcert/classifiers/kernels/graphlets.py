@@ -22,7 +22,7 @@ LARGEST = 5  # the table of shapes would be large for larger graphlets
 
 
 class Graphlets(GraphKernel):
-    """How many connected sets of `smallest` (3 at least) to `largest` (5 at most) nodes there are by shape.
+    """The numbers of connected sets of `smallest` (3 at least) to `largest` (5 at most) nodes, by shape.
 
     Labels of nodes are not looked at.
 
@@ -74,7 +74,7 @@ def _numbered(largest: int) -> Integers:
 
 @compiled
 def _count(graphs: Collection, smallest: int, largest: int, table: Integers) -> Integers:
-    """How many sets of each shape every graph has, shape (graphs, shapes)."""
+    """The number of sets of each shape in every graph, shape (graphs, shapes)."""
     counts = np.zeros((graphs.nodes.size - 1, table.max() + 1), np.int64)
     for graph in range(graphs.nodes.size - 1):
         begin, near = neighbours(graphs, graph)

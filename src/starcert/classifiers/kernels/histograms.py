@@ -36,7 +36,7 @@ OCTET = 8
 
 
 class VertexHistogram(GraphKernel):
-    """How many nodes there are of each label. See `GraphKernel` for its parameters.
+    """The number of nodes of each label. See `GraphKernel` for its parameters.
 
     Example:
         >>> from starcert import Graph
@@ -70,7 +70,7 @@ class VertexHistogram(GraphKernel):
 
 
 class WeisfeilerLehman(GraphKernel):
-    """How many nodes have each label, after each round of refinement (Shervashidze and others, 2011).
+    """The number of nodes of each label, after each round of refinement (Shervashidze and others, 2011).
 
     Args:
         rounds: how often labels are refined; after none, this is the vertex histogram.

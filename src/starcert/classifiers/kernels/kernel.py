@@ -1,4 +1,4 @@
-"""What all kernels share: graphs become flat arrays, features of training graphs columns, graphs rows.
+"""Common parts of all kernels: graphs become flat arrays, features of training graphs columns, graphs rows.
 
 What a kernel sees (a label, a pair of labels at a distance, a neighbourhood) becomes a 64-bit hash. Equal things have
 equal hashes. Different ones collide with a probability of about 2⁻⁶⁴ a pair, which changes a feature and never a
@@ -91,7 +91,7 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     @property
     def labels_used(self) -> str | None:
-        """What the label of a node is: as specified, or as the training graphs have it."""
+        """The label of a node: as specified, or as the training graphs have it."""
         return self.node_labels_ if self.node_labels == DATA else self.node_labels
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803  (scikit-learn's name)
@@ -105,7 +105,7 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     @property
     def is_quick(self) -> bool:
-        """Whether `weighted_sums` counts no features."""
+        """True if `weighted_sums` counts no features."""
         return False
 
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:

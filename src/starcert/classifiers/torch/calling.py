@@ -1,4 +1,4 @@
-"""How a PyTorch module is called, and what it returns: logits of each copy, or of some nodes of each copy.
+"""Calls of PyTorch modules, and what they return: logits of each copy, or of some nodes of each copy.
 
 The signature of `forward` is read once. A parameter with a name of `INPUTS` gets that input (docs/models.md says what
 each is), in whatever order they come; one with another name needs a line in `arguments`, or a default. Nothing is
@@ -32,7 +32,7 @@ Arguments: TypeAlias = "Mapping[str, str] | Sequence[str] | None"
 Targets: TypeAlias = Literal["graph", "nodes"]
 Nodes: TypeAlias = "str | npt.ArrayLike | None"
 Outputs: TypeAlias = Literal["logit", "probability"] | ValueRange | None
-"""What the one output of a module is; None: taken for a logit unless it looks like a probability."""
+"""The meaning of a module's one output; None: taken for a logit unless it looks like a probability."""
 
 INPUTS = ("x", "edge_index", "edge_attr", "edge_weight", "batch", "data")
 OF_EDGES = ("edge_attr", "edge_weight")  # the inputs that a graph may lack
@@ -57,7 +57,7 @@ class Argument(NamedTuple):
 
 @dataclass(frozen=True)
 class Calling:
-    """How a module is called: its parameters that get an input, in their order."""
+    """The way to call a module: its parameters that get an input, in their order."""
 
     arguments: tuple[Argument, ...]
 
@@ -101,7 +101,7 @@ ON_MATRICES = Calling((Argument("x", "x"), Argument("adjacency", "adjacency")))
 
 
 def calling_of(model: torch.nn.Module, arguments: Arguments, *, of_graphs: bool) -> Calling:
-    """How a module is called, by the signature of its forward pass, and `arguments` for names of its own.
+    """The way to call a module, by the signature of its forward pass, and `arguments` for names of its own.
 
     A module `of_graphs` answers graph by graph, and so must receive which nodes belong to which graph.
     """
@@ -202,7 +202,7 @@ def _data_of(inputs: Mapping[str, Any], n_copies: int) -> object:
 
 
 def _is_about_missing(error: BaseException, name: str) -> bool:
-    """Whether an error comes from code that names an input that is None."""
+    """True if an error comes from code that names an input that is None."""
     code = (frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename != __file__)
     named = any(name in (*each.co_names, *each.co_varnames) for each in code)
     return named and (isinstance(error, AssertionError) or "NoneType" in str(error))
@@ -249,7 +249,7 @@ def logits_of(returned: torch.Tensor, n_copies: int, n_classes: int, *, n_nodes:
 
 
 def _hint(found: torch.Tensor, rows: int, other_rows: int, n_classes: int, *, of_nodes: bool) -> str:
-    """What would fit, if logits of another shape have an obvious cause."""
+    """A hint if logits of another shape have an obvious cause."""
     columns = found.shape[1] if found.dim() == 2 else 1
     if found.dim() in (1, 2) and found.shape[0] == rows and n_classes > 1:
         return f": set n_classes={max(2, columns)}, or let it have a column for each class"
@@ -274,7 +274,7 @@ def columns_of_classes(found: torch.Tensor, outputs: Outputs) -> torch.Tensor:
 
 
 def checked_outputs(outputs: Outputs, n_classes: int | None, class_names: Sequence[str] | None) -> Outputs:
-    """What the one output of a module is, checked."""
+    """The meaning of a module's one output, checked."""
     if isinstance(outputs, ValueRange):
         return checked_range(outputs, n_classes=n_classes, class_names=class_names)
     if outputs not in (None, "logit", "probability"):

@@ -118,7 +118,7 @@ class TorchClassifier(ModuleClassifier):
         return LAYER_WIDTH * frame.n_nodes
 
     def raw(self, graphs: NoisyGraphs) -> torch.Tensor:
-        """What the model gives for all graphs at once, unchecked: its columns show how many classes it knows."""
+        """The output of the model for all graphs at once, unchecked: its columns show the number of classes."""
         with torch.inference_mode():
             return self._call(self.model, self.inputs(graphs), len(graphs))
 
@@ -198,7 +198,7 @@ class TorchClassifier(ModuleClassifier):
         return self._checked_call(self.model, inputs, n_copies, n_nodes)
 
     def _may_have_stand_ins(self) -> bool:
-        """Whether layers may have stand-ins: on a CPU, where they were measured, unless others look on or round."""
+        """True if layers may have stand-ins: on a CPU, where they were measured, unless others look on or round."""
         written = self._as_written or self.device.type != "cpu" or torch.is_autocast_enabled("cpu")
         return not written and not any(global_hooks())
 

@@ -1,4 +1,4 @@
-"""What a module receives of noisy copies: x, and on PyG's `edge_index` also edge_attr and edge_weight.
+"""The inputs of a module from noisy copies: x, and on PyG's `edge_index` also edge_attr and edge_weight.
 
 The type of an edge is that of the noisy copy. Numbers on edges are those of the clean graph; an edge that noise adds
 has those that the graph defines for added edges. Unless `edge_features` says otherwise, edge_attr are one-hot types, or
@@ -211,7 +211,7 @@ def _sparse_matrix(ones: NodeOnes, dtype: torch.dtype, device: torch.device) -> 
 
 
 def csr_tensor(starts: Tensor, columns: Tensor, values: Tensor, n_columns: int) -> Tensor:
-    """A sparse matrix, row by row, whose entries nobody checks."""
+    """A sparse matrix, row by row, whose entries are not checked."""
     with warnings.catch_warnings():  # torch warns that its sparse matrices are new
         warnings.simplefilter("ignore", UserWarning)
         return torch.sparse_csr_tensor(starts, columns, values, (len(starts) - 1, n_columns), check_invariants=False)

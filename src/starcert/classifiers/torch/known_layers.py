@@ -32,7 +32,7 @@ class DrawnEdges:
         self._edges, self._n_nodes, self._dtype = edge_index.clone(), n_nodes, dtype
 
     def fit(self, x: object, edge_index: object) -> bool:
-        """Whether these are a row of the type of the matrix for each node, and the drawn edges, number by number."""
+        """True if these are a row of the type of the matrix for each node, and the drawn edges, number by number."""
         if type(x) is not Tensor or x.dim() != 2 or len(x) != self._n_nodes or x.dtype != self._dtype:
             return False
         return type(edge_index) is Tensor and edge_index.dtype == torch.int64 and torch.equal(edge_index, self._edges)
@@ -80,7 +80,7 @@ def _new_layers(pyg: Any) -> list[nn.Module]:  # noqa: ANN401  (PyG's module of 
 
 
 def is_known(layer: nn.Module) -> bool:
-    """Whether a layer is of a known class, itself and not derived, and holds what a new one holds, `FREE` aside."""
+    """True if a layer is of a known class, itself and not derived, and holds what a new one holds, `FREE` aside."""
     return any(_is_like(layer, new) for new in _new_layers(sys.modules.get("torch_geometric.nn")))
 
 
@@ -96,7 +96,7 @@ def _is_like(layer: Any, new: nn.Module) -> bool:  # noqa: ANN401
 
 
 def _is_as_written(kind: Any) -> bool:  # noqa: ANN401  (mypy calls classes of modules unhashable)
-    """Whether all functions of a class are from its own package: PyG writes some of them itself, and counts as that."""
+    """True if all functions of a class are from its own package: PyG writes some of them itself, and counts as that."""
     if vars(kind) != _SEEN.get(kind):
         for value in vars(kind).values():
             function = getattr(value, "__func__", getattr(value, "fget", value))

@@ -63,7 +63,7 @@ class GINConv(nn.Module):
                 part.reset_parameters()
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
-        """What the network makes of each node's sum."""
+        """The output of the network for each node's sum."""
         if edge_index.layout == torch.sparse_csr:
             summed: Tensor = self.nn(torch.addcmul(edge_index @ x, 1 + self.eps, x))
             return summed
@@ -97,7 +97,7 @@ class GINEConv(GINConv):
         nn.init.uniform_(self.lin.bias, -1 / math.sqrt(edge_channels), 1 / math.sqrt(edge_channels))
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor) -> Tensor:  # type: ignore[override]
-        """What the network makes of each node's sum."""
+        """The output of the network for each node's sum."""
         return self._summed(x, edge_index, (x.index_select(0, edge_index[0]) + self.lin(edge_attr)).relu())
 
     def to_pyg(self) -> nn.Module:

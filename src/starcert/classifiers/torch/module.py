@@ -1,4 +1,4 @@
-"""What base classifiers from PyTorch modules share: a device, its memory, answers from logits; and modules on rows."""
+"""Common parts of classifiers from PyTorch modules: a device, its memory, answers from logits; and modules on rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from starcert.system.errors import InvalidParameterError, whole_number
 from starcert.system.processes import available_bytes, one_torch_thread, threads_are_chosen
 
 DRAWING_VERSION = 4
-"""How noise is drawn on a device: the number goes up when the same seed draws other copies than before."""
+"""The version of drawing noise on a device: the number goes up when the same seed draws other copies than before."""
 
 DEVICE_CHUNK, DEVICE_CALL = 131_072, 2**14
 """Samples in a chunk on a device, which works best on large batches, and the `call_cost` there, for small graphs."""
@@ -104,7 +104,7 @@ class ModuleClassifier(DrawsItself):
         return self._scores(self._outputs_of(graphs))
 
     def logits(self, graphs: Copies) -> torch.Tensor:
-        """What the model gives for each copy, shape (copies, classes), or each target, (copies, targets, classes)."""
+        """The output of the model for each copy, shape (copies, classes), or target, (copies, targets, classes)."""
         return columns_of_classes(self._outputs_of(graphs), self.outputs)
 
     def _scores(self, found: torch.Tensor) -> Scores:
@@ -132,7 +132,7 @@ class ModuleClassifier(DrawsItself):
         return answers
 
     def _outputs_of(self, graphs: Copies) -> torch.Tensor:
-        """What the model gives for all copies, checked; in portions that fit, halved where memory is short."""
+        """The output of the model for all copies, checked; in portions that fit, halved where memory is short."""
         if any(part.training for part in self.model.modules()):  # it may have been trained since
             self.model.eval()
         size = min(len(graphs), self._fitting(graphs))
@@ -155,7 +155,7 @@ class ModuleClassifier(DrawsItself):
         return one_torch_thread() if small and not threads_are_chosen() else nullcontext()
 
     def _fitting(self, graphs: Copies) -> int:
-        """How many copies the model takes at once; on a device it is halved should they not fit."""
+        """The number of copies that the model takes at once; on a device it is halved should they not fit."""
         if self.device.type == "cpu":
             return max(1, PORTION // (8 * max(1, self._numbers(graphs.frame))))
         return max(1, FITS // (4 * LAYERS * max(1, self._numbers(graphs.frame))))
@@ -169,7 +169,7 @@ class ModuleClassifier(DrawsItself):
 
     @abstractmethod
     def _forward(self, graphs: Copies) -> torch.Tensor:
-        """What the model gives for a batch that fits, checked: a column for each class, or one for both."""
+        """The output of the model for a batch that fits, checked: a column for each class, or one for both."""
 
     @property
     def _dtype(self) -> torch.dtype:
@@ -195,7 +195,7 @@ def _largest(logits: torch.Tensor) -> npt.NDArray[np.signedinteger]:
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """Whether torch found too little memory, on a device or here."""
+    """True if torch found too little memory, on a device or here."""
     return isinstance(error, torch.cuda.OutOfMemoryError) or "not enough memory" in str(error)
 
 

@@ -63,7 +63,7 @@ GROUPS: Mapping[str, str] = {
 @builder(
     "ring, rest, between",
     why="Rings are the stiff part of a molecule: a change there is another thing than a change in a side chain.",
-    reason="Which atoms lie on rings was read off the bonds of the clean graph.",
+    reason="Which atoms lie on rings was derived from the bonds of the clean graph.",
 )
 def ring_atoms() -> RegionRule:
     """Regions of the pairs of two ring atoms (`ring`), of two others (`rest`), and of one of each (`between`).
@@ -91,7 +91,7 @@ def _divide_by_rings(graph: Graph) -> Partition:
 @builder(
     "aromatic, rest, between",
     why="Aromatic rings carry much of what a molecule does: protect them with less noise than the rest.",
-    reason="Which atoms are aromatic was read off the bonds of the clean graph.",
+    reason="Which atoms are aromatic was derived from the bonds of the clean graph.",
 )
 def aromatic_atoms(*, elements: Names = None, bonds: Names = None) -> RegionRule:
     """Regions of the pairs of two aromatic atoms (`aromatic`), of two others (`rest`), and of one of each (`between`).

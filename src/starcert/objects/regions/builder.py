@@ -60,7 +60,7 @@ class RegionRule:
 
     @property
     def anchored(self) -> bool:
-        """True if the rule states that its regions are read off the graph's own edges."""
+        """True if the rule states that its regions are derived from the graph's own edges."""
         return bool(self.reason)
 
     @property
@@ -102,7 +102,7 @@ class Builder:
 
     @property
     def anchored(self) -> bool:
-        """True if its regions are read off the graph's own edges."""
+        """True if its regions are derived from the graph's own edges."""
         return bool(self.reason)
 
     @cached_property

@@ -202,7 +202,7 @@ def _labels(graph: Graph, attribute: str) -> tuple[list[str], tuple[str, ...]]:
 def communities(resolution: float = 1.0, *, method: str = "louvain", seed: int = 0) -> RegionRule:
     """Regions of the pairs inside one community (`inside`) and of the pairs of different ones (`between`).
 
-    Communities maximise modularity, as networkx finds them, whatever the order of the nodes. They are read off the
+    Communities maximise modularity, as networkx finds them, whatever the order of the nodes. They are derived from the
     edges: anchored.
 
     Args:

@@ -32,7 +32,7 @@ def explained(
 
     GNNExplainer (Ying et al. 2019), as PyTorch Geometric has it, learns a mask of the edges that keeps the model's
     answer on the clean graph. A node is as important as the heaviest edge at it, and a pair is important if both of its
-    nodes are. The mask is read off the edges: anchored. The model is copied.
+    nodes are. The mask is derived from the edges: anchored. The model is copied.
 
     Args:
         model: a module called as `model(x, edge_index, batch)` that returns one row of logits a graph, made of PyG's

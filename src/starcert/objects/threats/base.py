@@ -56,8 +56,8 @@ class Threat:
     lists these at y, and looks at nothing but y. Where no threat does, the list of attacks is *anchored* at the clean
     object, and `anchored` says why: then a certificate of a received object does not speak for the one it came from.
 
-    Candidates may be read off names and data of nodes, which no attack changes, and also off what is attacked, as long
-    as the reverse undoes it: `Deletions` reads which edges there are, `Additions` gets them back.
+    Candidates may be derived from names and data of nodes, which no attack changes, and also from what is attacked, as
+    long as the reverse undoes it: `Deletions` reads which edges there are, `Additions` gets them back.
 
     **Radii.** Certificates look at every radius within `limits` and `flips` if a threat is `by_radius`: these hold all
     attacks, and no others. They look at the list of attacks of all other threats.

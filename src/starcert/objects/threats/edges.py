@@ -90,7 +90,7 @@ class Where(SiteThreat):
 
     The function gets the frame, which has all that cannot be attacked, and the coordinates of the sites of one layer,
     an array each; it returns a truth value for each site. As it never sees an edge, it chooses the same sites for the
-    clean and the attacked object: its reverse is itself. It must not keep what it read off edges elsewhere.
+    clean and the attacked object: its reverse is itself. It must not keep what it derived from edges elsewhere.
 
     Args:
         predicate: from the frame and arrays of coordinates (u and v; node and column; site) to truth values.

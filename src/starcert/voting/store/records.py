@@ -1,4 +1,4 @@
-"""What a vote store says about its votes: settings, graphs, sessions, and the looks at them; each is a row of JSON.
+"""The records of a vote store: settings, graphs, sessions, and the looks at them; each is a row of JSON.
 
 A bound for a fixed number of votes holds if the number was fixed before anyone saw them. So the store records each
 `Look`: a certificate that was computed, or a plan that saw votes before it decided how many it wants. Repeating a call
@@ -20,7 +20,7 @@ from starcert.system.errors import InvalidParameterError
 
 @dataclass(frozen=True)
 class VoteSettings:
-    """What must be equal for a run to continue: votes are a function of it, the graph, the purpose and the chunk.
+    """The settings that must be equal to continue a run: votes follow from them, the graph, the purpose and the chunk.
 
     Example:
         >>> VoteSettings({"motif": 0.02}, "gcn", n_classes=2, seed=1, chunk_size=1000, backend="cpu").noise
