@@ -77,7 +77,8 @@ bench-compare: $(READY) ## a few benchmarks next to the last release, as ratios:
 release-check:   ## build wheel and source archive, and try them in empty environments (downloads packages)
 	$(PYTHON) tests/release.py
 
-docs: $(READY)   ## build the documentation, to be read from disk
+docs: $(READY)   ## build the documentation, to be read from disk; build/markdown has it as plain Markdown
+	$(BIN)/python docs/plain.py build/markdown
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "Open build/docs/index.html"
 

@@ -1,7 +1,8 @@
-"""A hook of MkDocs: the reference of Python, name by name, from signatures and docstrings.
+"""The reference of Python, name by name, from signatures and docstrings.
 
-A line `<!-- api starcert.threats -->` becomes all public names of that module, `<!-- api starcert: Graph, Bits -->` the
-ones that it lists. A name whose docstring has no example is used in the example of its section.
+A line `<!-- api starcert.threats -->` stands for all public names of that module, `<!-- api starcert: Graph, Bits -->`
+for the ones that it lists. In the repository a list follows it, one sentence a name (`with_lists`); the site has every
+entry in full (`expanded`). A name whose docstring has no example is used in the example of its section.
 """
 
 from __future__ import annotations
@@ -24,16 +25,17 @@ from markdown.extensions.toc import slugify
 
 __all__ = [
     "MARKER",
+    "expanded",
     "has_example",
     "homes",
     "missing_imports",
     "names_in",
-    "on_page_markdown",
     "public_names",
     "same_as",
+    "with_lists",
 ]
 
-MARKER = re.compile(r"^<!-- api (?P<module>[\w.]+)(?:: (?P<names>[\w, ]+))? -->$", re.MULTILINE)
+MARKER = re.compile(r"^<!-- api (?P<module>[\w.]+)(?:: (?P<names>[\w, ]+))? -->$(?:\n(?:\n- \[?`.*)+)?", re.MULTILINE)
 SECTION = re.compile(
     r"^(Args|Attributes|Raises|Returns|Yields|Example|Examples):\n((?:(?:    .*)?(?:\n|\Z))*)", re.MULTILINE
 )
@@ -41,9 +43,28 @@ FIELD = re.compile(r"^    (\w+): (?!ClassVar).*?  # (?!noqa|type:)(.+)$", re.MUL
 MAX_LINE = 96
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:  # noqa: ANN401  (MkDocs carries no types)
-    """The text of a page, with the reference of the names in place of each marker."""
+def expanded(markdown: str) -> str:
+    """The text of a page, with the reference of the names in place of each marker and its list."""
     return MARKER.sub(lambda found: "\n\n".join(part for name in names_in(found) for part in _entry(name)), markdown)
+
+
+def with_lists(markdown: str) -> str:
+    """The text of a page as the repository has it: below each marker a list of its names, one sentence for each."""
+    return MARKER.sub(
+        lambda found: "\n".join([found[0].partition("\n")[0], "", *map(_in_short, names_in(found))]), markdown
+    )
+
+
+def _in_short(path: str) -> str:
+    """A name, with a link to its file and the first sentence of its docstring."""
+    thing, name = public_names()[path], path.rpartition(".")[2]
+    if same := same_as(path):
+        return f"- [`{name}`]({homes()[same]}): another name of `{same}`."
+    home = getattr(thing, "__module__", "")
+    if not _is_described(path) or not home.startswith("starcert"):
+        return f"- `{name}`: {repr(thing) if isinstance(thing, int | str) else 'a constant'}."
+    about = (inspect.getdoc(thing) or "").partition("\n\n")[0].replace("\n", " ")
+    return f"- [`{name}`](../src/{home.replace('.', '/')}.py): {re.split(r'(?<=[.])[ ](?=[A-Z`])', about)[0]}"
 
 
 @cache

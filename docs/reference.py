@@ -1,4 +1,4 @@
-"""A hook of MkDocs: the parts of the pages that come from the code itself.
+"""The parts of the pages that come from the code itself.
 
 A line `<!-- commands -->` becomes the reference of all commands. The table of region builders is in its page,
 where it can be read without a build; `builders_table` is what it must be.
@@ -10,24 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["MARKER", "builders_table", "commands", "on_page_content", "on_page_markdown", "on_post_page"]
+__all__ = ["MARKER", "builders_table", "commands", "expanded"]
 
 MARKER = "<!-- commands -->"
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:  # noqa: ANN401  (MkDocs carries no types)
+def expanded(markdown: str) -> str:
     """The text of a page, with the reference of commands in place of the marker."""
     return markdown.replace(MARKER, commands()) if MARKER in markdown else markdown
-
-
-def on_page_content(html: str, **_: Any) -> str:  # noqa: ANN401
-    """The page's own part, with headers that say that they head a column."""
-    return html.replace("<th>", '<th scope="col">').replace("<th style=", '<th scope="col" style=')
-
-
-def on_post_page(output: str, **_: Any) -> str:  # noqa: ANN401
-    """The page, with a name for the theme's search where screen readers announce it."""
-    return output.replace('role="dialog"', 'role="dialog" aria-label="Search"', 1)
 
 
 def commands() -> str:

@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 
 import api
 import examples
+import plain
 import reference
 from starcert.archive.verification import TAKEN_AS_STATED
 from starcert.cli import app
@@ -212,7 +213,7 @@ def test_the_table_of_threats_has_each_of_them_with_its_text():
 
 
 def test_the_reference_has_every_command_with_every_option_and_its_examples():
-    text = reference.on_page_markdown(PAGES["commands"])
+    text = reference.expanded(PAGES["commands"])
     assert reference.MARKER not in text
     for command in re.findall(r"^│ (\w+)  ", _help(), flags=re.MULTILINE):
         (section,) = re.findall(rf"^## starcert {command}\n(.*?)(?=^## |\Z)", text, flags=re.MULTILINE | re.DOTALL)
@@ -231,8 +232,18 @@ def test_the_reference_has_every_public_name_once_with_an_example():
     assert len(names) > 100
 
 
+@pytest.mark.parametrize("name", sorted({*api.homes().values()}))
+def test_the_lists_of_names_are_current(name):
+    """Names and files; the sentences follow the docstrings whenever `make docs` is run."""
+    now, shown = (
+        [line.partition(": ")[0] for line in text.splitlines()]
+        for text in (api.with_lists(PAGES[Path(name).stem]), PAGES[Path(name).stem])
+    )
+    assert now == shown, "run: python docs/plain.py"
+
+
 def test_the_reference_shows_signatures_arguments_fields_and_examples():
-    text = api.on_page_markdown("<!-- api starcert: Voting, ABSTAIN, Frontier -->")
+    text = api.expanded("<!-- api starcert: Voting, ABSTAIN, Frontier -->")
     for part in (
         "### `Voting` { #starcert.Voting }",
         "    selection_samples: int | None = None,",
@@ -242,10 +253,10 @@ def test_the_reference_shows_signatures_arguments_fields_and_examples():
         "- `radii`: ",
     ):
         assert part in text, part
-    assert ">>> import starcert as sc\n>>> open_ended = sc." in api.on_page_markdown(
+    assert ">>> import starcert as sc\n>>> open_ended = sc." in api.expanded(
         "<!-- api starcert.metrics: open_ended -->"
     )
-    assert "(api-objects.md#starcert.Graph)" in api.on_page_markdown("<!-- api starcert: CleanObject -->")
+    assert "(api-objects.md#starcert.Graph)" in api.expanded("<!-- api starcert: CleanObject -->")
 
 
 @pytest.mark.slow  # each is also a doctest of its module
@@ -254,7 +265,7 @@ def test_the_examples_of_the_reference_run_as_they_are_shown(name, tmp_path, mon
     for package in ("torch_geometric", "grakel", "rdkit", "matplotlib"):
         pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
-    text = api.on_page_markdown((DOCS / name).read_text(encoding="utf-8"))
+    text = api.expanded((DOCS / name).read_text(encoding="utf-8"))
     runner, parser = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS), doctest.DocTestParser()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # importing PyTorch Geometric warns about other packages
@@ -319,16 +330,21 @@ def site(tmp_path_factory) -> Path:
     pytest.importorskip("mkdocs")
     pytest.importorskip("material")
     folder = tmp_path_factory.mktemp("site")
+    plain.write(folder / "markdown")
+    settings = (
+        f"INHERIT: {ROOT / 'mkdocs.yml'}\ndocs_dir: markdown\nsite_dir: site\nhooks: [{DOCS / 'accessible.py'}]\n"
+    )
+    (folder / "mkdocs.yml").write_text(settings, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
+        [sys.executable, "-m", "mkdocs", "build", "--strict"],
         capture_output=True,
         text=True,
         check=False,
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT / "src"), "NO_MKDOCS_2_WARNING": "1"},
+        cwd=folder,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
     )
     assert done.returncode == 0, done.stderr
-    return folder
+    return folder / "site"
 
 
 class _Links(HTMLParser):
@@ -349,6 +365,13 @@ class _Links(HTMLParser):
                 self.loads.add(given[name])
         if "href" in given:
             (self.links if tag == "a" else self.loads).add(given["href"])
+
+
+def test_the_plain_pages_need_no_plugin():
+    for name, text in PAGES.items():
+        whole = plain.page(text)
+        assert not re.search(r"<!-- (api|commands)|--8<--", whole), name
+        assert text.count("\n# ") == whole.count("\n# "), name
 
 
 def test_the_site_has_every_page(site):
