@@ -19,15 +19,20 @@ __all__ = ["page", "write"]
 
 HERE = Path(__file__).parent
 GALLERY = HERE.parent / "examples" / "gallery"
-SNIPPET = re.compile(r'^--8<-- "([\w.]+)"$', re.MULTILINE)
+SCRIPT = re.compile(r"^The script: \[([\w.]+)\]\(.+\)$", re.MULTILINE)
 BESIDE = ("pictures", "schemas", "style.css", "iframe-worker.js")
 """What the pages show and link to."""
 
 
 def page(text: str) -> str:
     """A page with everything filled in."""
-    filled = SNIPPET.sub(lambda found: (GALLERY / found[1]).read_text(encoding="utf-8").rstrip(), text)
+    filled = SCRIPT.sub(_script, text)
     return reference.expanded(api.expanded(filled))
+
+
+def _script(found: re.Match[str]) -> str:
+    code = (GALLERY / found[1]).read_text(encoding="utf-8")
+    return f'```python title="{found[1]}"\n{code}```'
 
 
 def write(folder: Path) -> None:

@@ -1,18 +1,19 @@
-"""The gallery: the page shows every script unchanged; a script prints what the page shows, and draws its picture."""
+"""The gallery: the page names every script; a script prints what the page shows, and draws its picture."""
 
 import importlib.util
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import examples
+import plain
 
 ROOT = Path(__file__).parent.parent
 SCRIPTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted((ROOT / "examples" / "gallery").glob("*.py"))}
 PICTURES = ROOT / "docs" / "pictures"
-BLOCKS = examples.blocks_of((ROOT / "docs" / "gallery.md").read_text(encoding="utf-8"))
+PAGE = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+BLOCKS = examples.blocks_of(PAGE)
 SHARED = "picture"
 NAMES = sorted(SCRIPTS.keys() - {SHARED})
 
@@ -30,9 +31,11 @@ FILES = {"citations": ("cora_ml.npz", 0), "protein": ("PROTEINS_A.txt", 2)}
 """A data file that a script reads, and how many folders above it the folder is that STARCERT_DATA must name."""
 
 
-def test_the_page_shows_every_script_as_it_is():
-    shown = {Path(block.file).stem: block.code for block in BLOCKS if block.file}
-    assert shown == {name: f'--8<-- "{name}.py"\n' for name in NAMES}  # mkdocs puts the file in its place
+def test_the_page_names_every_script_and_the_site_shows_it():
+    whole = plain.page(PAGE)
+    for name in NAMES:
+        assert f"\nThe script: [{name}.py](../examples/gallery/{name}.py)\n" in PAGE
+        assert f'\n```python title="{name}.py"\n{SCRIPTS[name]}```\n' in whole
     assert len(NAMES) == 6 == len(NEEDS)
 
 
@@ -54,8 +57,10 @@ def test_a_script_prints_what_the_page_shows_and_draws_its_picture(name, tmp_pat
     if name in FILES:
         monkeypatch.setenv("STARCERT_DATA", str(folder_of(*FILES[name])))
     page = tmp_path / "page.md"
-    shown = (replace(block_of(name), title=f"{SHARED}.py"), *blocks_about(name))
-    page.write_text("".join(map(fenced, shown)), encoding="utf-8")
+    scripts = "".join(f'```python title="{each}.py"\n{SCRIPTS[each]}```\n\n' for each in (SHARED, name))
+    said = said_by(name)
+    title = f' title="{said.title}"' if said.title else ""
+    page.write_text(f"{scripts}```{said.language}{title}\n{said.code}```\n", encoding="utf-8")
     assert len(examples.run(page, tmp_path, src=ROOT / "src")) == 3
     drawn, kept = (size_of(folder / f"gallery_{name}.png") for folder in (tmp_path, PICTURES))
     assert drawn == kept
@@ -69,25 +74,11 @@ def folder_of(file: str, above: int) -> Path:
     return found[0].parents[above]
 
 
-def block_of(name: str) -> examples.Block:
-    (block,) = (block for block in BLOCKS if block.file == f"{name}.py")
-    return block
-
-
-def blocks_about(name: str) -> list[examples.Block]:
-    """The script and, right below it, how it is called and what it prints."""
-    place = BLOCKS.index(block_of(name))
-    script, said = BLOCKS[place : place + 2]
-    command, *lines = said.code.splitlines()
-    assert command == f"$ python {name}.py"
-    assert lines
-    return [script, said]
-
-
-def fenced(block: examples.Block) -> str:
-    title = f' title="{block.title}"' if block.title else ""
-    code = SCRIPTS[Path(block.file).stem] if block.file else block.code
-    return f"```{block.language}{title}\n{code}```\n\n"
+def said_by(name: str) -> examples.Block:
+    """How a script is called and what it prints."""
+    (said,) = (block for block in BLOCKS if block.code.startswith(f"$ python {name}.py\n"))
+    assert len(said.code.splitlines()) > 1
+    return said
 
 
 def size_of(picture: Path) -> tuple[int, int]:
