@@ -12,7 +12,6 @@ from starcert.claims.gains import structure_gains, worth_sentence
 from starcert.claims.unknown import NEVER
 from starcert.objects.threats import AnyFlips, Deletions
 from starcert.report.comparison import compare
-from starcert.report.radius_tables import Slices, surfaces
 from starcert.runs.sweep_levels import measure_levels, outcome_of
 from starcert.system.output import csv_lines
 
@@ -128,10 +127,6 @@ def test_figures_end_where_nothing_is_known():
     curves = sc.display.AccuracyCurves.from_certificates(found, LABELS, max_flips=2).shares
     assert np.isnan(curves["bonds.add"]).tolist() == np.isnan(curves["anywhere"]).tolist() == [False, True, True]
     assert not np.isnan(curves["bonds.delete"]).any()
-    archive = Archive.from_result(found, labels=LABELS).confirmed()
-    (certified,) = surfaces(archive, Slices(archive)).certified
-    assert [row[1:] for row in certified.tolist()] == [[None]] * len(certified)
-    assert [row[0] for row in certified.tolist()][:2] == [3, 2]
 
 
 def test_a_level_of_a_sweep_has_no_mean_radius_where_none_can_be():

@@ -44,12 +44,10 @@ CATEGORIES = {
     "regions": REGIONS,
     "the mark of an attack and its rim": constant("formula.js", r"\[MARK, RIM\]"),
     "runs and axes": constant("charts.js", "COLOURS"),
-    "verdicts": constant("charts.js", "TONES"),
     "nodes": constant("page.js", "KINDS"),
     "regions and curves of plots": [*drawing.COLOURS, drawing.FIXED],
     "verdicts of plots": list(drawing.TONES.values()),
 }
-SCALES = {name: constant("charts.js", name) for name in ("SHARES", "SLACKS")}
 
 
 def seen(colour, sight):
@@ -70,14 +68,6 @@ def test_colours_of_categories_are_told_apart(name, sight):
     assert len(CATEGORIES[name]) >= 2
     alike = [(one, other) for one, other in combinations(CATEGORIES[name], 2) if difference(one, other, sight) < LEAST]
     assert alike == []
-
-
-@pytest.mark.parametrize("sight", SIGHTS)
-@pytest.mark.parametrize("name", SCALES)
-def test_scales_go_from_dark_to_light(name, sight):
-    steps = np.diff([seen(colour, sight)[0] for colour in SCALES[name]])
-    assert (np.sign(steps) == np.sign(steps[0])).all()
-    assert min(abs(steps)) > 3
 
 
 def test_the_check_refuses_red_and_green():

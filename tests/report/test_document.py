@@ -49,8 +49,8 @@ def test_the_common_frame():
     assert '<div class="number" id="number-x"><dt>&lt;u&gt; (<bdi></bdi>)</dt><dd>1 &gt; 0</dd></div>' in written
     assert written.count("a &amp; b") == 2
     assert "<h3>&lt;b&gt;</h3><p>Nothing was recorded.</p>" in written
-    assert "\nconst Charts = (() => {" in written
-    assert "#slider-box > label {" in written
+    assert "\n// Curves: their colours" in written
+    assert "#drawing svg, #picture-drawing svg {" in written
     assert '<script>"use strict";\n// Elements and numbers' in written
     assert '{"x":"\\u003c/script\\u003e","plots"' in written
 

@@ -6,12 +6,11 @@ from html.parser import HTMLParser
 from importlib.resources import files
 
 import pytest
-from report_worlds import FOUR, HOSTILE, ONE, TWO, ragged, random_counts, world
+from report_worlds import HOSTILE, ONE, TWO, ragged, random_counts, world
 
 import starcert as sc
 from starcert import archive as archives
 from starcert.report import write_report
-from starcert.report.page_data import page_data
 from starcert.system.errors import InvalidParameterError, StarcertError
 
 
@@ -112,17 +111,6 @@ def test_lone_surrogates_of_file_names_are_no_obstacle(tmp_path):
     assert "caf\\udce9" in "".join(page.text)
 
 
-def test_more_samples_at_the_same_share_are_never_better_than_the_library_says():
-    archive, sites = world(FOUR, [[900, 60, 40], [1000, 0, 0], [400, 300, 300]], selection=False)
-    data = page_data(archive, sites).data["more_samples"]
-    for graph, counts in enumerate(archive.votes.counts):
-        row = data["failure"][data["of"][graph]]
-        for samples, failure in zip(data["samples"][:4], row, strict=False):
-            expected = sc.clopper_pearson(sc.Votes([counts * samples // 1000]), alpha=0.01).failure[0]
-            assert failure == pytest.approx(expected, rel=1e-6)
-            assert failure >= expected * (1 - 1e-12)
-
-
 def test_the_sites_must_be_those_of_the_graphs(tmp_path):
     archive, sites = world(TWO, [[990, 10], [10, 990]])
     other = sc.Partition.from_node_sets({"core": range(5), "rest": range(6, 12)}).sites(sites[1].graph)
@@ -164,19 +152,6 @@ def test_probabilities_are_rounded_against_ourselves(tmp_path):
     text = "".join(written(tmp_path, replace(archive, alpha=1e-7), sites).text).replace("\xa0", " ")
     assert "≥ 1 − alpha = 0.9999999 over the sampling" in text
     assert json.loads(written(tmp_path, replace(archive, alpha=1e-7), sites).scripts[0])["holds"] == "0.9999999"
-
-
-@pytest.mark.parametrize("spent", [{}, {"together": 50}], ids=repr)
-def test_more_samples_spend_alpha_as_the_certificates_did(spent):
-    """One graph whose margin is the two-class one, one with the multi-class margin."""
-    counts = [[1000, 0, 0], [600, 200, 200]]
-    archive, sites = world(TWO, counts)
-    archive = replace(archive, **spent)
-    assert [one.margin_kind for one in archive.certificates] == ["two-class", "multi-class"]
-    data = page_data(archive, sites).data["more_samples"]
-    place = data["samples"].index(1_000)
-    found = [data["failure"][data["of"][graph]][place] for graph in range(2)]
-    assert found == pytest.approx(archive.certificates.bounds.failure.tolist(), rel=1e-6)
 
 
 def test_the_report_of_a_file_is_that_of_the_result(tmp_path):

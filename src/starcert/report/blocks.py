@@ -36,7 +36,18 @@ class Tones(NamedTuple):
         return ""
 
 
-Phrase: TypeAlias = "str | tuple[str | Marked | Tones, ...]"
+class Shade(NamedTuple):
+    """A cell of a map: its text, on a page on a ground as dark as its share of the whole."""
+
+    text: str
+    share: float
+
+    @override
+    def __str__(self) -> str:
+        return self.text
+
+
+Phrase: TypeAlias = "str | tuple[str | Marked | Tones | Shade, ...]"
 
 
 def plain_text(phrase: Phrase) -> str:
@@ -96,6 +107,7 @@ class TableBlock(ReportBlock):
     head_column: bool = True  # whether the first column names the rows
     folded: int | None = None
     unfold: str = ""  # what unfolds them
+    shaded: bool = False  # whether it is a map, with a `Shade` in each cell
     most: int = SHOWN
     more: str = "the page has all"
 

@@ -18,12 +18,13 @@ from starcert.report.certificate_tables import in_place_of_drawings
 from starcert.report.document import target, write_page
 from starcert.report.drawings import threat_data
 from starcert.report.findings import ReportSummary
-from starcert.report.page_data import PageData, check_sites, page_data
+from starcert.report.page_data import check_sites, page_data
+from starcert.report.shares import axis_curves, map_sections
 from starcert.report.worth import Worth
 from starcert.system.errors import InvalidParameterError
 from starcert.system.output import at_most, holds_at_least
 
-SCRIPTS = ("frontier.js", "layout.js", "formula.js", "drawing.js", "plots.js", "table.js", "page.js")
+SCRIPTS = ("layout.js", "formula.js", "drawing.js", "table.js", "page.js")
 SHOWN_VERDICTS = 24  # rows of the table of verdicts; a page unfolds those beyond by a click
 
 
@@ -69,14 +70,14 @@ def certificate_report(
     if base is not None and len(base) != len(archive):
         raise InvalidParameterError("base", f"have an answer for each of {len(archive)} rows", len(base))
     archive = archive.confirmed()  # where a file states a capacity, the sites have it
-    words, page = Words.of(sites, nodes=archive.nodes is not None), page_data(archive, sites)
+    words = Words.of(sites, nodes=archive.nodes is not None)
     counts, worth = findings.summary(archive), Worth.of(archive, words)
     hidden = findings.invisible_sites(archive.noise, archive.capacities, archive.anchored)
     beyond = " ".join(filter(None, (findings.fixed_pairs([each.n_fixed for each in sites], words), hidden)))
     regions = [(region, archive.noise[region].describe()) for region in archive.noise.regions]
     regions += [("in no region", beyond)] if beyond else []
     notices = [*findings.notices(archive, counts, words), *(() if worth is None else worth.notices)]
-    if not page.verified:
+    if not all(frontier.verified for frontier in archive.certificates.frontiers()):
         text = "Every certified radius is proved. Whether some radii just beyond a frontier are certified is open."
         notices.append(Notice("Some frontiers may reach further", text))
     return Report(
@@ -88,7 +89,8 @@ def certificate_report(
             *_together(archive),
             *_verdicts(archive, words),
             *(() if worth is None else worth.sections),
-            *_drawn(archive, words, page),
+            *map_sections(archive, words),
+            *_drawn(archive, words),
             *in_place_of_drawings(archive, words),
         ],
         origin=[
@@ -98,7 +100,7 @@ def certificate_report(
         values=_values(archive, counts, base, worth),
         skip=("graphs", f"the {words.many}"),
         scripts=SCRIPTS,
-        data=page.data,
+        data=page_data(archive, sites),
         needs_script="The plots, the table and the drawings",
     )
 
@@ -237,17 +239,14 @@ def _repeating(words: Words) -> Phrase:
     )  # fmt: skip
 
 
-def _drawn(archive: Archive, words: Words, page: PageData) -> Iterator[Section]:
-    """The drawn parts of a page: the number of rows certified at each radius, a graph with its nodes, and every row."""
+def _drawn(archive: Archive, words: Words) -> Iterator[Section]:
+    """What a page draws: the shares axis by axis, a graph with its nodes, and every row."""
     certificates, known = archive.certificates, any(label is not None for label in archive.labels)
     about = {"by_radius": findings.has_radii_by_evidence(archive), "weighed": certificates.verdicts is not None,
              "threat": certificates.listed_threat}  # fmt: skip
-    shares = (
-        f"The share of {words.many} that are certified against a number of flips on one axis, with none on the others"
-    )
-    more = "; and of those that are also answered right" if known else ""
-    yield Section("surface", "", [Drawn(template="radius_map", content=about)], "page")
-    yield Section("curves", "Axis by axis", [Text(phrase=f"{shares}{more}."), page.curves], "page")
+    what = "right and certified" if known else "certified"
+    shares = f"The share of {words.many} that are {what} against a number of flips on one axis, with none on the others"
+    yield Section("curves", "Axis by axis", [Text(phrase=f"{shares}."), axis_curves(archive, words)], "page")
     if archive.nodes is not None:
         yield Section("picture", "The graph", [Drawn(template="nodes")], "page")
     yield Section(

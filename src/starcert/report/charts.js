@@ -1,24 +1,11 @@
-// What all plots share: colours, palettes, the frame of a plot, a scale of colours, a plain line.
-const Charts = (() => {
+// Curves: their colours, the frame of a plot, and plots side by side.
+(() => {
   const [WARN, INK, BLUE] = ["#D55E00", "#1d2733", "#0072B2"];
-
-  // Shares go from pale to violet, slacks from dark to yellow: no colour of a region is among the shares'.
-  const SHARES = ["#f8f6fb", "#dfd8ec", "#bdb0d8", "#9584c0", "#6c56a3", "#472f80", "#2a1458"];
-  const SLACKS = ["#00224e", "#35456c", "#666970", "#948e77", "#c8b866", "#fee838"];
-
-  // Certified by p_A, certified by evidence, open, broken: distinct to colour-blind readers, and in grey.
-  const TONES = [["certified by p_A", "#0072B2"], ["certified by evidence", "#7CC4EE"], ["open", "#e3e7eb"], ["broken", "#D55E00"]];
 
   const layout = (xTitle, yTitle, more) => ({ ground: "#eef1f4", xaxis: { title: { text: xTitle } }, yaxis: { title: { text: yTitle } }, ...more });
 
   // The y axis of shares.
   const SHARE_AXIS = { range: [-0.02, 1.04], percent: true, grid: true };
-
-  // On a narrow screen the scale of colours lies below the plot.
-  function scale(div, title, more) {
-    const narrow = div.clientWidth < 560;
-    return { title: { text: title, side: narrow ? "top" : "right" }, orientation: narrow ? "h" : "v", ...more };
-  }
 
   // Lines that may be equal: each narrower than the one before and over it, so that none hides another.
   const COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#333333"];
@@ -56,10 +43,8 @@ const Charts = (() => {
     }));
   }
 
-  const lineTrace = (border, name, line, more = {}) => ({ type: "scatter", mode: "lines", name, ...border, line, ...more });
+  const lineTrace = (border, name, line, more = {}) => ({ name, ...border, line, ...more });
 
   for (const [name, block] of Object.entries(JSON.parse(document.getElementById("data").textContent).plots)) curves(document.getElementById(name), block);
   window.addEventListener("load", () => { document.documentElement.dataset.ready = "yes"; });
-
-  return { WARN, INK, BLUE, SHARES, SLACKS, SHARE_AXIS, TONES, COLOURS, layout, scale, lineTrace };
 })();

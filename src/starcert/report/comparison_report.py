@@ -11,7 +11,7 @@ from starcert.report.compared_runs import AnyArchive
 from starcert.report.comparison import Comparison, compare
 from starcert.report.comparison_notices import comparison_notices
 from starcert.report.document import as_bytes, page_of, target, write_page
-from starcert.report.page_data import MAX_LINES
+from starcert.report.shares import MAX_LINES
 from starcert.report.worth import GAIN_HEADS, gain_cells, gains_section
 from starcert.system.errors import StarcertError
 from starcert.system.output import plural, quantity

@@ -19,7 +19,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from starcert.report.blocks import Curves, Marked, Report, Tones
+from starcert.report.blocks import Curves, Marked, Report, Shade, Tones
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import write_whole
 from starcert.system.output import harmless
@@ -27,6 +27,7 @@ from starcert.system.output import harmless
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+DARKEST = 108, 86, 163  # the colour that the grounds of a map tend to; text is dark on all of them
 LONGEST_VALUE = 2_000  # a value with more characters is cut: a page is for reading, the settings file for repeating
 
 
@@ -125,6 +126,9 @@ def _shown(value: object) -> object:
         return Markup('<div class="tones" aria-hidden="true">{}</div>').format(
             Markup("").join(bars.format(name, 100 * share) for name, share in value.shares)
         )
+    if isinstance(value, Shade):
+        ground = ", ".join(f"{255 - (255 - dark) * 0.55 * value.share:.0f}" for dark in DARKEST)
+        return Markup('<span class="shade" style="background: rgb({})">{}</span>').format(ground, value.text)
     if isinstance(value, tuple):  # the parts of a text
         return Markup("").join(Markup("{}").format(_shown(each)) for each in value)
     if not isinstance(value, str) or isinstance(value, Markup):

@@ -16,7 +16,6 @@ from starcert.objects.noise import Noise
 from starcert.objects.threats import AnyFlips, Box
 from starcert.objects.words import AttackWords, Words
 from starcert.report.blocks import KeyFigure, Marked, Notice, Phrase, Tones
-from starcert.report.radius_tables import box_of, most_frequent
 from starcert.system.output import plural, quantity
 
 MAX_REASONS = 5  # the most reasons that are written out
@@ -34,7 +33,7 @@ class ReportSummary(NamedTuple):
     n_abstained: int
     answers: dict[int, int]  # how often each class is answered, abstentions left out
     n_right: int  # how many of the labelled graphs are answered right, not counting abstentions
-    majority: tuple[int, int] | None  # the most frequent true class and how many graphs have it; None without labels
+    majority: tuple[int, int] | None  # the most frequent true class, of equals the first, and how many graphs have it
 
 
 def summary(archive: Archive) -> ReportSummary:
@@ -48,7 +47,7 @@ def summary(archive: Archive) -> ReportSummary:
         n_abstained=int((~answered).sum()),
         answers=dict(Counter(certificates.labels[answered].tolist())),
         n_right=int(metrics.right(certificates, archive.labels).sum()),
-        majority=most_frequent(truth),
+        majority=min(truth.items(), key=lambda item: (-item[1], item[0]), default=None),
     )
 
 
@@ -263,7 +262,11 @@ def out_of_reach(archive: Archive) -> str:
         evidence=archive.evidence is not None,
         plan="fixed" if archive.votes.history == "fixed" else "decided",
     )
-    there = {axis: votes for (axis, votes), limit in zip(needed.items(), box_of(archive), strict=True) if limit != 0}
+    limits = archive.max_radius or (1,) * len(needed)
+    sites = [any(column) for column in metrics.has_sites(archive.certificates).T.tolist()]
+    there = {
+        axis: votes for (axis, votes), some, limit in zip(needed.items(), sites, limits, strict=True) if some and limit
+    }
     how = "" if archive.certificates.verdicts is None else "by p_A"
     return metrics.too_few_votes(int(archive.votes.counts.sum(axis=1).max()), there, how)
 

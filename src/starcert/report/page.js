@@ -1,64 +1,15 @@
-// What the reader has chosen (a graph, two axes, a p_lower), and everything that follows from it.
+// What the reader has chosen, a graph, and everything that follows from it.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const $ = (id) => document.getElementById(id);
   const { graphs, classes, axes, objects, words } = data;
-  const byRadius = data.evidence?.slices; // of listed attacks, evidence says nothing about radii
   const KNOWN = { "by p_A": "certified by p_A", "by evidence": "certified by evidence" };
   const objectOf = (g) => graphs.object[g];
-  const first = data.pairs[Plots.telling(data)];
-  const state = { graph: 0, failure: graphs.failure[0], yAxis: first[0], xAxis: first[1] ?? null, samples: null, unpacked: null };
-  const SLIDER_END = Math.min(15, -Math.log10(data.slack.least)); // 1 − p differs from 0 this far
-  const stepOf = (ticks) => (ticks.length > 1 ? ticks[1] - ticks[0] : 1);
-
-  // Which slice the two chosen axes are, and whether they stand the other way round in it.
-  function view() {
-    const { yAxis, xAxis } = state;
-    const wanted = xAxis === null ? [yAxis] : [Math.min(yAxis, xAxis), Math.max(yAxis, xAxis)];
-    return { yAxis, xAxis, p: data.pairs.findIndex((pair) => pair.join() === wanted.join()), turned: xAxis !== null && xAxis < yAxis };
-  }
-
-  function inSteps(ticks) {
-    const coarse = view().xAxis === null ? [state.yAxis] : [state.yAxis, state.xAxis];
-    const steps = coarse.filter((axis) => stepOf(ticks[axis]) > 1).map((axis) => `${axes[axis]} in steps of ${Text.count(stepOf(ticks[axis]))} flips`);
-    return steps.length ? ` To keep this page small it lists ${steps.join(" and ")}; each verdict is about the very radius it stands at.` : "";
-  }
-
-  const others = () => (axes.length > 2 ? " All other axes are at 0 here: nothing is said about flips on three axes at once." : "");
-
-  // Which graphs a slice does not count: those with nothing to flip on one of its axes.
-  function leftOut({ known, whole }) {
-    const all = known ? data.labelled : graphs.names.length;
-    if (whole === all) return "";
-    const where = (state.xAxis === null ? [state.yAxis] : [state.yAxis, state.xAxis]).map((axis) => axes[axis]).join(" or in ");
-    return ` ${Text.count(all - whole)} of ${Text.count(all)} ${words.many} have nothing to flip in ${where} and are not counted here.`;
-  }
-
-  function drawSurface() {
-    const slice = Plots.counted(data, view().p);
-    const { known, counts, whole, majority } = slice;
-    $("surface-heading").textContent = known ? "Certified accuracy" : "Certified share";
-    const among = known && data.labelled < graphs.names.length ? ` Only the ${Text.count(data.labelled)} ${words.many} with a known class count.` : "";
-    $("surface-lead").textContent = (known
-      ? `The share of ${words.many} that are answered right and certified, for an attacker who may flip this many ${words.sites}.`
-      : `The share of ${words.many} that are certified, for an attacker who may flip this many ${words.sites}. The true classes are not known, so this says nothing about being right.`) + among;
-    $("surface-plot").hidden = !whole;
-    Text.write($("surface-caption"), (whole ? `Without any flip: ${Text.percent(counts[0][0] / whole)}.` : `There is no such ${words.one}.`)
-      + (majority ? ` Always answering the majority class, "${classes[majority[0]]}", would be right on ${Text.percent(majority[1] / whole)}, whatever is flipped.` : "")
-      + leftOut(slice) + ` ${words.whole === "object" ? "An object" : `A ${words.whole}`} with fewer ${words.sites} than there are flips counts there if it is certified even with all of them flipped.` + others() + inSteps(data.surface.ticks));
-    $("surface-plot").setAttribute("aria-label", `${$("surface-heading").textContent}. ${$("surface-caption").textContent}`);
-    Plots.surface($("surface-plot"), data, view());
-    if (!byRadius) return;
-    $("surface-counted").hidden = !whole;
-    Plots.surface($("surface-counted"), data, view(), data.evidence.surface);
-    const least = Plots.counted(data, view().p, data.evidence.surface);
-    $("surface-counted").setAttribute("aria-label", `${$("surface-heading").textContent} by p_A alone. Without any flip: ${whole ? Text.percent(least.counts[0][0] / whole) : "none"}.`);
-  }
+  const state = { graph: 0, unpacked: null };
 
   function drawDetail() {
     const g = state.graph;
-    const stored = Frontier.stored(data, view().p, g);
-    const abstains = !stored.length;
+    const abstains = !Rows.frontier(data, g).length;
     $("detail-heading").replaceChildren(Text.name(graphs.names[g]));
     const lead = [`${graphs.node === null ? "" : "A node of a graph with "}${objects.about[objectOf(g)]}. `];
     if (abstains) lead.push(`The smoothed classifier abstains: no class can be shown to be ${data.fallback === null ? "the likeliest" : "its answer"}.`);
@@ -77,8 +28,7 @@
     Text.write($("detail-anchor"), reason ? `Anchored regions: ${reason}` : "");
     drawRegions();
     drawVotes();
-    drawSamples();
-    drawFrontier();
+    drawVerdicts();
     drawAttack();
     drawPicture();
   }
@@ -149,16 +99,14 @@
     if (!graph) { $("picture-drawing").replaceChildren(); return; }
     const axis = Number($("picture-axis").value);
     const wanted = Math.max(0, parseInt($("picture-count").value, 10) || 0);
-    const p = data.pairs.findIndex((pair) => pair.includes(axis));
-    const place = data.pairs[p].indexOf(axis);
     const marks = new Map();
     const totals = [0, 0, 0, graph.n];
     graphs.node.forEach((node, g) => {
       if (objectOf(g) !== o) return;
-      const stored = Frontier.stored(data, p, g);
-      const limit = Frontier.limits(data, g)[axis];
-      const asked = limit === null ? wanted : Math.min(wanted, limit);
-      const kind = !stored.length ? 2 : stored.some((radius) => radius[place] >= asked) ? 0 : 1;
+      const frontier = Rows.frontier(data, g);
+      const size = Rows.shared(graphs.sizes, g);
+      const asked = size === null ? wanted : Math.min(wanted, size[axis]);
+      const kind = !frontier.length ? 2 : frontier.some((radius) => radius[axis] >= asked) ? 0 : 1;
       totals[kind] += 1;
       totals[3] -= 1;
       const answer = kind === 2 ? "abstains" : classes[graphs.answer[g]];
@@ -222,110 +170,33 @@
     $("votes").replaceChildren(...bars, note);
   }
 
-  // Other numbers of samples, as if the votes fell in the same shares.
-  function drawSamples() {
+  // What is certified, broken and open, in words.
+  function drawVerdicts() {
     const g = state.graph;
-    const own = graphs.votes[g].reduce((a, b) => a + b, 0);
-    const known = data.more_samples.failure[data.more_samples.of[g]];
-    const choices = data.more_samples.samples.map((samples, i) => [`${Text.count(samples)}`, known[i], samples]).filter(([, , samples]) => samples !== own);
-    choices.push([`${Text.count(own)} (this ${words.one})`, graphs.failure[g], own]);
-    choices.sort((a, b) => a[2] - b[2]);
-    const buttons = choices.map(([text, failure, samples]) => {
-      const button = Text.element("button", { type: "button", "data-samples": samples }, text);
-      button.addEventListener("click", () => move(failure, samples));
-      return button;
-    });
-    state.samples = own;
-    $("samples").replaceChildren(Text.element("span", {}, "or what if the votes fell in the same shares, with this many samples:"), ...buttons);
-  }
-
-  function drawFrontier() {
+    const radii = Rows.frontier(data, g);
     if (data.threat) {
       const named = (label, [kind, n, why]) => `${label}${n ? ` (${Text.count(n)} attack${n === 1 ? "" : "s"})` : ""}: ${KNOWN[kind] ?? kind}${why && why !== kind ? `, ${why}` : ""}`;
-      $("threat-verdicts").replaceChildren(...data.threat.graphs[state.graph].map((found, k) => Text.element("li", {}, named(data.threat.labels[k], found))));
+      $("threat-verdicts").replaceChildren(...data.threat.graphs[g].map((found, k) => Text.element("li", {}, named(data.threat.labels[k], found))));
     }
-    if (byRadius) {
-      Plots.verdicts($("verdict-plot"), data, view(), state.graph);
-      const { any_flips: any, broken } = data.evidence.graphs[state.graph];
-      const known = any ? ` Any ${any === 1 ? "one flip" : `${Text.count(any)} flips`}, wherever, ${any === 1 ? "leaves" : "leave"} the answer as it is.` : "";
-      Text.write($("verdict-caption"), `Certified: ${Text.radii(Frontier.stored(data, view().p, state.graph), 8)}; by p_A alone: ${Text.radii(Frontier.counted(data, view().p, state.graph), 8)}. Broken: ${broken.length ? Text.levels(data, broken, 8) : "none"}.${known} A radius is broken if an attack within it is known.${others()}`);
-      $("verdict-plot").setAttribute("aria-label", `Verdicts. ${$("verdict-caption").textContent}`);
-    }
-    Plots.frontier($("frontier-plot"), data, view(), state.graph, state.failure);
-    readout();
-  }
-
-  function move(failure, samples = null) {
-    state.failure = Math.min(1, Math.max(failure, data.slack.least));
-    state.samples = samples;
-    Plots.moveFrontier($("frontier-plot"), data, view(), state.graph, state.failure);
-    readout();
-  }
-
-  function readout() {
-    const { p } = view();
-    const [g, failure] = [state.graph, state.failure];
-    const found = Frontier.radii(data, p, failure, Frontier.limits(data, g));
-    const named = `(${(state.xAxis === null ? [state.yAxis] : data.pairs[p]).map((axis) => axes[axis]).join(", ")})`;
-    $("slider").value = Math.min(SLIDER_END, -Math.log10(failure));
-    $("slider").setAttribute("aria-valuetext", `p_lower ${Text.probability(failure)}`);
-    $("p-lower").value = failure === graphs.failure[g] ? Text.probability(failure) : String(1 - failure);
-    $("failure").textContent = Text.failure(failure);
-    for (const button of $("samples").querySelectorAll("button")) button.setAttribute("aria-pressed", Number(button.dataset.samples) === state.samples);
-    const radii = Text.element("span", { class: "radii" }, Text.radii(found, 12));
     const line = $("frontier-text");
-    Text.write(line, `Maximal certified radii ${named} at this p_lower: `, radii, ".");
-    line.dataset.radii = JSON.stringify(found);
-    line.dataset.failure = String(failure);
-    if (!found.length) Text.write(line, "At this p_lower the two-class margin certifies nothing, not even the answer without any flip: it does not exceed 1/2.");
-    const own = Frontier.counted(data, p, g);
-    const multi = data.fallback !== null
-      ? ` The slider shows plain smoothing. This certificate (dotted) is about a smoothed classifier that falls back to a blind answer unless another class is likelier than ${data.fallback}: it does not move with the slider.`
-      : graphs.multi[g]
-      ? " The slider shows the two-class margin, which looks at p_lower alone. This certificate (dotted) uses the multi-class margin, with a bound on every other class: it can reach further, and does not move with the slider."
-      : "";
-    Text.write($("frontier-caption"), `This ${words.one}'s certificate${data.evidence ? " by p_A" : ""}: ${Text.radii(own, 12)}. Slack depends on the noise alone; a radius is certified when 1 − p_lower is below its slack.${multi}${others()}${inSteps(data.slack.ticks)}`);
-    $("frontier-plot").setAttribute("aria-label", `Frontier. ${line.textContent} ${$("frontier-caption").textContent}`);
+    line.dataset.radii = JSON.stringify(radii);
+    Text.write(line, `Maximal certified radii (${axes.join(", ")})${data.threat ? ", by p_A alone" : ""}: `, Text.element("span", { class: "radii" }, Text.radii(radii, 12)), ".");
+    if (!data.evidence?.by_p_A) return;
+    const { any_flips: any, broken } = data.evidence.graphs[g];
+    const known = any ? ` Any ${any === 1 ? "one flip" : `${Text.count(any)} flips`}, wherever, ${any === 1 ? "leaves" : "leave"} the answer as it is.` : "";
+    Text.write($("frontier-caption"), `By p_A alone: ${Text.radii(Rows.shared(data.evidence.by_p_A, g), 8)}. Broken: ${broken.length ? Text.levels(data, broken, 8) : "none"}.${known} A radius is broken if an attack within it is known, and open if it is neither certified nor broken.`);
+    const { reasons } = data.evidence.graphs[g];
+    const width = axes.length + 1;
+    const looked = Array.from({ length: reasons.length / width }, (_, k) => [reasons.slice(k * width, (k + 1) * width - 1), data.evidence.texts[reasons[(k + 1) * width - 1]]]);
+    $("level-reasons").replaceChildren(...looked.slice(0, 12).map(([level, why]) => Text.element("li", {}, `${Text.level(data, level)}: ${why}`)));
   }
 
   function choose(g) {
     state.graph = g;
-    state.failure = graphs.failure[g];
     table.mark(g);
     drawDetail();
   }
 
-  function chooseAxes() {
-    for (const box of [$("surface-axes"), $("frontier-axes")]) {
-      box.replaceChildren();
-      if (axes.length < 3) continue;
-      for (const [role, title] of [["yAxis", "y axis"], ["xAxis", "x axis"]]) {
-        const select = Text.element("select", { "data-role": role });
-        axes.forEach((axis, number) => select.append(Text.element("option", { value: number }, data.axis_words[number][2].replace(/^flips in /, ""))));
-        select.value = state[role];
-        select.addEventListener("change", () => {
-          const [other, before] = [role === "yAxis" ? "xAxis" : "yAxis", state[role]];
-          state[role] = Number(select.value);
-          if (state[other] === state[role]) state[other] = before;
-          chooseAxes();
-          drawSurface();
-          drawFrontier();
-          box.querySelector(`[data-role=${role}]`).focus();
-        });
-        box.append(Text.element("label", {}, `${title} `, select));
-      }
-      box.append(Text.element("span", { class: "caption" }, "all other axes at 0"));
-    }
-  }
-
-  const slider = $("slider");
-  Object.assign(slider, { min: 0.3, max: SLIDER_END.toFixed(2), step: 0.01 }); // from just above 1/2 on
-  slider.addEventListener("input", () => move(1 - (1 - 10 ** -Number(slider.value)))); // so that 1 − p_lower is exact
-  $("p-lower").addEventListener("change", () => {
-    const p = Number($("p-lower").value);
-    if ($("p-lower").value !== "" && p >= 0 && p <= 1) move(1 - p);
-    else readout();
-  });
   $("absent").addEventListener("change", redraw);
   if (data.evidence) $("influence").addEventListener("change", redraw);
   // Paper has its own width.
@@ -339,7 +210,5 @@
   }
 
   const table = GraphTable.start(data, choose);
-  chooseAxes();
-  drawSurface();
   choose(0); // for whoever prints or tests the page by program
 })();

@@ -1,11 +1,10 @@
 "use strict";
-// Plots as SVG: maps of colours, lines, points, a legend, a scale of colours, and what the pointer is at.
+// Plots as SVG: lines, a legend, and what the pointer is at.
 //
-// A plot is a list of traces and a layout, kept at its element as `data` and `layout`. A trace is a map ("heatmap": x, y, z,
-// zmin, zmax, colours) or a line with points ("scatter": x, y, mode, line, marker, text). `hovertext` says what there is at
-// each point. Texts are text nodes: nothing in a name is markup. `\n` begins a new line.
+// A plot is a list of traces and a layout, kept at its element as `data` and `layout`. A trace is a line: name, x, y, line.
+// `hovertext` says what there is at each point. Texts are text nodes: nothing in a name is markup. `\n` begins a new line.
 const SvgPlot = (() => {
-  const [LEGEND_ROW, TICK, SCALE] = [20, 5, 16];
+  const [LEGEND_ROW, TICK] = [20, 5];
   const pen = document.createElement("canvas").getContext("2d");
   const FONT = "system-ui, -apple-system, Segoe UI, Roboto, Arial, sans-serif";
   const DASHES = { dash: "9 6", dot: "3 4", dashdot: "10 4 3 4", longdash: "16 6" };
@@ -24,21 +23,6 @@ const SvgPlot = (() => {
       else lines.forEach((line, k) => made.append(shape("tspan", { x: attributes.x, dy: k ? "1.15em" : `${-0.575 * (lines.length - 1)}em` }, line)));
     }
     return made;
-  }
-
-  // The colour at a share of the way through a palette: between its colours, or the nearest one of them.
-  function mix(colours, share, steps) {
-    const at = Math.min(1, Math.max(0, share)) * (colours.length - 1);
-    if (steps) return colours[Math.round(at)];
-    const [k, rest] = [Math.min(colours.length - 2, Math.floor(at)), at - Math.min(colours.length - 2, Math.floor(at))];
-    const part = (colour, i) => parseInt(colour.slice(1 + 2 * i, 3 + 2 * i), 16);
-    return `#${[0, 1, 2].map((i) => Math.round(part(colours[k], i) * (1 - rest) + part(colours[k + 1], i) * rest).toString(16).padStart(2, "0")).join("")}`;
-  }
-
-  // Black or white, whichever is read more easily on a colour.
-  function inkOn(colour) {
-    const [r, g, b] = [1, 3, 5].map((i) => (parseInt(colour.slice(i, i + 2), 16) / 255) ** 2.2);
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.26 ? "#1d2733" : "#ffffff";
   }
 
   // About `most` round numbers in a range.
@@ -66,30 +50,20 @@ const SvgPlot = (() => {
     const most = Math.max(2, Math.floor(pixels / (axis.vertical ? 42 : 64)));
     if (axis.tickvals) {
       const each = Math.ceil(axis.tickvals.length / Math.max(2, Math.floor(pixels / (axis.vertical ? 16 : 30))));
-      return axis.tickvals.map((value, k) => [value, axis.ticktext ? axis.ticktext[k] : plain(value)]).filter((_, k) => axis.ticktext || k % each === 0);
+      return axis.tickvals.filter((_, k) => k % each === 0).map((value) => [value, plain(value)]);
     }
-    if (axis.type === "log") return round(Math.ceil(range[0]), range[1], most, true).map((power) => [10 ** power, power ? `1e${power}` : "1"]);
     return round(range[0], range[1], most, axis.whole).map((value) => [value, axis.percent ? `${Math.round(100 * value)}%` : plain(value)]);
   }
 
   function legendOf(traces, width) {
     const [items, at] = [[], { x: 0, row: 0 }];
-    for (const trace of traces.filter((each) => each.type === "scatter" && each.name && each.showlegend !== false)) {
+    for (const trace of traces.filter((each) => each.name && each.showlegend !== false)) {
       const need = 44 + wide(trace.name);
       if (at.x && at.x + need > width) Object.assign(at, { x: 0, row: at.row + 1 });
       items.push({ trace, x: at.x, y: (at.row + 0.5) * LEGEND_ROW });
       at.x += need;
     }
     return { items, height: items.length ? (at.row + 1) * LEGEND_ROW + 6 : 0 };
-  }
-
-  function pointShape(marker, x, y) {
-    const [size, edge] = [marker.size / 2, marker.line || {}];
-    const look = { fill: marker.color, stroke: edge.color, "stroke-width": edge.width };
-    if (marker.symbol === "x-thin") return shape("path", { d: `M${x - size * 0.7} ${y - size * 0.7}l${size * 1.4} ${size * 1.4}m0 ${-size * 1.4}l${-size * 1.4} ${size * 1.4}`, ...look });
-    if (marker.symbol === "square") return shape("rect", { x: x - size, y: y - size, width: 2 * size, height: 2 * size, ...look });
-    if (marker.symbol === "diamond") return shape("path", { d: `M${x} ${y - size}l${size} ${size}l${-size} ${size}l${-size} ${-size}z`, ...look });
-    return shape("circle", { cx: x, cy: y, r: size, ...look });
   }
 
   const strokeOf = (line) => ({ fill: "none", stroke: line.color, "stroke-width": line.width, "stroke-opacity": line.opacity, "stroke-dasharray": DASHES[line.dash], "stroke-linejoin": "round" });
@@ -100,6 +74,8 @@ const SvgPlot = (() => {
     const path = trace.x.map((x, k) => `${k ? "L" : "M"}${px(x - half).toFixed(1)} ${py(trace.y[k]).toFixed(1)}L${px(x + half).toFixed(1)} ${py(trace.y[k]).toFixed(1)}`);
     return shape("path", { d: path.join(""), ...strokeOf(trace.line) });
   }
+
+  const step = (values) => (values.length > 1 ? values[1] - values[0] : 1);
 
   function lineShape(trace, px, py) {
     if (trace.line.shape === "steps") return stepsShape(trace, px, py);
@@ -112,65 +88,6 @@ const SvgPlot = (() => {
     return shape("path", { d: path, ...strokeOf(trace.line) });
   }
 
-  function scatter(group, trace, px, py) {
-    if (trace.mode.includes("lines") && trace.x.length) group.append(lineShape(trace, px, py));
-    trace.x.forEach((x, k) => {
-      if (x === null) return;
-      if (trace.mode.includes("markers")) group.append(pointShape({ color: (trace.line || {}).color, ...trace.marker }, px(x), py(trace.y[k])));
-      if (trace.mode.includes("text") && trace.text[k]) {
-        group.append(shape("text", { class: "textpoint", x: px(x), y: py(trace.y[k]) - trace.marker.size / 2 - 4, "text-anchor": "middle", "font-size": 11, fill: "#1d2733" }, trace.text[k]));
-      }
-    });
-  }
-
-  const share = (trace, value) => (value - trace.zmin) / (trace.zmax - trace.zmin);
-  const step = (values) => (values.length > 1 ? values[1] - values[0] : 1);
-
-  function heatmap(group, trace, px, py) {
-    const [w, h] = [step(trace.x) / 2, step(trace.y) / 2];
-    const gap = Math.min(Math.abs(px(2 * w) - px(0)), Math.abs(py(2 * h) - py(0))) > 6 ? 1 : 0;
-    trace.y.forEach((y, i) => trace.x.forEach((x, j) => {
-      const value = trace.z[i][j];
-      if (value === null) return;
-      const [left, right, top, bottom] = [px(x - w), px(x + w), py(y + h), py(y - h)];
-      group.append(shape("rect", { x: left.toFixed(1), y: top.toFixed(1), width: (right - left - gap).toFixed(1), height: (bottom - top - gap).toFixed(1), fill: mix(trace.colours, share(trace, value), trace.steps) }));
-    }));
-    if (!gap) group.setAttribute("shape-rendering", "crispEdges");
-  }
-
-  // What stands in the cells of a map, where all of it fits.
-  function cellTexts(group, trace, notes, px, py) {
-    const room = [px(step(trace.x)) - px(0), py(0) - py(step(trace.y))];
-    if (!notes.length || Math.max(...notes.map((note) => wide(note.text, 12))) + 6 > room[0] || room[1] < 16) return;
-    for (const { x, y, text } of notes) {
-      const colour = mix(trace.colours, share(trace, trace.z[trace.y.indexOf(y)][trace.x.indexOf(x)]), trace.steps);
-      group.append(shape("text", { class: "cell", x: px(x), y: py(y), dy: "0.35em", "text-anchor": "middle", "font-size": 12, fill: inkOn(colour) }, text));
-    }
-  }
-
-  function scaleShapes(svg, trace, box) {
-    const { colorbar } = trace;
-    const lying = colorbar.orientation === "h";
-    const n = 60;
-    const [long, x0, y0] = lying ? [box.width, box.left, box.top + box.height + 58] : [box.height, box.left + box.width + 14, box.top];
-    for (let k = 0; k < n; k++) {
-      const fill = mix(trace.colours, (k + 0.5) / n, trace.steps);
-      const piece = lying ? { x: x0 + (long * k) / n, y: y0, width: long / n + 0.5, height: 12 } : { x: x0, y: y0 + long * (1 - (k + 1) / n), width: SCALE, height: long / n + 0.5 };
-      svg.append(shape("rect", { ...piece, fill }));
-    }
-    const vals = colorbar.tickvals || round(trace.zmin, trace.zmax, 5, false);
-    vals.forEach((value, k) => {
-      const at = share(trace, value);
-      const bold = k === colorbar.bold ? "600" : undefined;
-      const text = colorbar.ticktext ? colorbar.ticktext[k] : plain(value);
-      svg.append(lying ? shape("text", { x: x0 + long * at, y: y0 + 27, "text-anchor": at > 0.97 ? "end" : "middle", "font-size": 11, "font-weight": bold }, text)
-        : shape("text", { x: x0 + SCALE + 5, y: y0 + long * (1 - at), dy: "0.35em", "font-size": 12, "font-weight": bold }, text));
-    });
-    if (!colorbar.title.text) return;
-    if (lying) svg.append(shape("text", { x: x0 + long, y: y0 - 4, "text-anchor": "end", "font-size": 11 }, colorbar.title.text));
-    else svg.append(turned(box.right - 6, box.top + box.height / 2, colorbar.title.text, ""));
-  }
-
   const turned = (x, y, text, name) => shape("text", { class: name, x, y, transform: `rotate(-90 ${x} ${y})`, "text-anchor": "middle" }, text);
 
   // Where everything stands: the box of the plot inside its element, and the pixels of a number on each axis.
@@ -178,21 +95,15 @@ const SvgPlot = (() => {
     const { data, layout } = div;
     const [width, height] = [size ? size[0] : div.clientWidth || 660, size ? size[1] : div.clientHeight || 400];
     const legend = legendOf(data, width - 20);
-    const scaled = data.find((trace) => trace.colorbar);
-    const lying = scaled && scaled.colorbar.orientation === "h";
-    const marks = scaled && !lying ? (scaled.colorbar.ticktext || ["0.000"]).map((text) => wide(text, 12)) : [0];
-    const right = scaled && !lying ? 14 + SCALE + 8 + Math.max(...marks) + (scaled.colorbar.title.text ? 24 : 4) : 14;
     const [xAxis, yAxis] = [{ whole: true, ...layout.xaxis }, { vertical: true, ...layout.yaxis }];
     const ranges = [rangeOf(xAxis, data, "x"), rangeOf(yAxis, data, "y")];
-    const box = { top: legend.height + 8, height: 0, right: width };
-    box.height = height - box.top - 46 - (lying ? 52 : 0);
-    const yTicks = yAxis.hidden ? [] : ticksOf(yAxis, ranges[1], box.height);
+    const box = { top: legend.height + 8, height: height - legend.height - 54 };
+    const yTicks = ticksOf(yAxis, ranges[1], box.height);
     box.left = 12 + TICK + (yAxis.title.text ? 20 : 0) + Math.max(0, ...yTicks.map(([, text]) => wide(text, 12)));
-    box.width = width - box.left - right;
+    box.width = width - box.left - 14;
     const px = (x) => box.left + ((x - ranges[0][0]) / (ranges[0][1] - ranges[0][0])) * box.width;
-    const y01 = (y) => ((yAxis.type === "log" ? Math.log10(y) : y) - ranges[1][0]) / (ranges[1][1] - ranges[1][0]);
-    const py = (y) => box.top + (1 - y01(y)) * box.height;
-    return { width, height, legend, scaled, xAxis, yAxis, ranges, box, yTicks, xTicks: ticksOf(xAxis, ranges[0], box.width), px, py };
+    const py = (y) => box.top + (1 - (y - ranges[1][0]) / (ranges[1][1] - ranges[1][0])) * box.height;
+    return { width, height, legend, xAxis, yAxis, ranges, box, yTicks, xTicks: ticksOf(xAxis, ranges[0], box.width), px, py };
   }
 
   function render(div, size = null) {
@@ -212,33 +123,19 @@ const SvgPlot = (() => {
     }
     svg.append(shape("text", { class: "xtitle", x: middle, y: bottom + 38, "text-anchor": "middle" }, at.xAxis.title.text));
     if (at.yAxis.title.text) svg.append(turned(14, box.top + box.height / 2, at.yAxis.title.text, "ytitle"));
-    const maps = shape("g", {});
     const lines = shape("g", { class: "lines" });
-    for (const trace of data) if (trace.type === "heatmap") { heatmap(maps, trace, px, py); cellTexts(maps, trace, layout.annotations || [], px, py); }
-    svg.append(maps, lines);
-    if (at.scaled) scaleShapes(svg, at.scaled, box);
+    for (const trace of data) if (trace.x.length) lines.append(lineShape(trace, px, py));
+    svg.append(lines);
     for (const { trace, x, y } of at.legend.items) {
       const left = box.left + x > 0 ? 10 + x : 10;
-      if (trace.mode.includes("lines")) svg.append(shape("path", { d: `M${left} ${y}h26`, ...strokeOf(trace.line) }));
-      if (trace.mode.includes("markers")) svg.append(pointShape({ color: (trace.line || {}).color, ...trace.marker, size: Math.min(12, trace.marker.size) }, left + 13, y));
+      svg.append(shape("path", { d: `M${left} ${y}h26`, ...strokeOf(trace.line) }));
       svg.append(shape("text", { class: "legendtext", x: left + 32, y, dy: "0.35em" }, trace.name));
     }
     const tip = Text.element("div", { class: "plot-tip", hidden: "" });
     div.replaceChildren(svg, saver(div, svg), tip);
     div.frame = at;
-    moveLines(div);
     svg.addEventListener("pointermove", (event) => pointAt(div, tip, event));
     svg.addEventListener("pointerleave", () => { tip.hidden = true; });
-    svg.addEventListener("click", (event) => {
-      const found = nearest(div, ...place(div, event));
-      if (found) div.dispatchEvent(new CustomEvent("point", { detail: found }));
-    });
-  }
-
-  function moveLines(div) {
-    const group = div.querySelector(".lines");
-    group.replaceChildren();
-    for (const trace of div.data) if (trace.type === "scatter") scatter(group, trace, div.frame.px, div.frame.py);
   }
 
   function place(div, event) {
@@ -246,19 +143,15 @@ const SvgPlot = (() => {
     return [event.clientX - left, event.clientY - top];
   }
 
-  // The point or cell that the pointer is at, of those that have something to say.
+  // The point that the pointer is at, of those that have something to say.
   function nearest(div, x, y) {
     const { px, py } = div.frame;
     let [best, least] = [null, 24];
     for (const trace of div.data) {
       if (!trace.hovertext) continue;
-      if (trace.type === "heatmap") {
-        const j = trace.x.findIndex((each) => Math.abs(px(each) - x) <= Math.abs(px(step(trace.x)) - px(0)) / 2);
-        const i = trace.y.findIndex((each) => Math.abs(py(each) - y) <= Math.abs(py(step(trace.y)) - py(0)) / 2);
-        if (i >= 0 && j >= 0 && trace.z[i][j] !== null) best = { text: trace.hovertext[i][j] };
-      } else trace.x.forEach((each, k) => {
+      trace.x.forEach((each, k) => {
         const far = Math.hypot(px(each) - x, py(trace.y[k]) - y);
-        if (far < least) [best, least] = [{ text: trace.hovertext[k], custom: trace.customdata && trace.customdata[k] }, far];
+        if (far < least) [best, least] = [{ text: trace.hovertext[k] }, far];
       });
     }
     return best;
@@ -303,5 +196,5 @@ const SvgPlot = (() => {
   // A page has no date in it, so that a run that is repeated writes the same bytes: the date is the file's.
   document.getElementById("written").textContent = ` Written on ${new Date(document.lastModified).toLocaleString("en-GB", { dateStyle: "long", timeStyle: "short" })}.`;
 
-  return { draw, move: moveLines, resize: render, mix, inkOn };
+  return { draw, resize: render };
 })();

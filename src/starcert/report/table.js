@@ -1,3 +1,10 @@
+// What is stored once for rows that share it, and the maximal certified radii of a row.
+const Rows = (() => {
+  const shared = (values, g) => values.different[values.of[g]];
+  const frontier = (data, g) => shared(data.frontiers, g);
+  return { shared, frontier };
+})();
+
 // The table of all graphs: searched, filtered, sorted and shown page by page, however many there are.
 const GraphTable = (() => {
   const PAGE = 15;
@@ -8,13 +15,9 @@ const GraphTable = (() => {
     const all = graphs.names.length;
     const $ = (id) => document.getElementById(id);
     const className = (c) => (c < 0 ? "unknown" : classes[c]);
-    const abstains = (g) => !Frontier.stored(data, 0, g).length;
+    const abstains = (g) => !Rows.frontier(data, g).length;
     const wrong = (g) => graphs.truth[g] >= 0 && !abstains(g) && !graphs.right[g];
-    const reach = (g) => data.axes.map((_, axis) => {
-      const p = data.pairs.findIndex((pair) => pair.includes(axis));
-      const place = data.pairs[p].indexOf(axis);
-      return Math.max(0, ...Frontier.stored(data, p, g).map((radius) => radius[place]));
-    });
+    const reach = (g) => data.axes.map((_, axis) => Math.max(0, ...Rows.frontier(data, g).map((radius) => radius[axis])));
     const searched = graphs.names.map((name, g) =>
       `${name}\n${graphs.truth[g] < 0 ? "" : className(graphs.truth[g])}\n${abstains(g) ? "abstains" : className(graphs.answer[g])}`.toLowerCase());
     const state = { list: [], page: 0, column: null, descending: false, chosen: -1 };
@@ -47,7 +50,7 @@ const GraphTable = (() => {
     if (apart) data.axes.forEach((axis, k) => columns.push([`reach_${k}`, data.axis_words[k][2].replace(/^(flips in )?/, (flips) => (flips ? "furthest in " : "furthest: ")), (g) => (reaches[g] ? reaches[g][k] : -1)]));
     else columns.push(["reach", "certified at most, on each axis alone", (g) => (reaches[g] ? total(reaches[g]) : -1)]);
     if (data.threat) data.threat.labels.forEach((label, k) => columns.push([`threat_${k}`, label, (g) => data.threat.graphs[g][k][0]]));
-    if (data.evidence?.slices) {
+    if (data.evidence?.by_p_A) {
       columns.push(["any_flips", "any flips", (g) => data.evidence.graphs[g].any_flips ?? -1]);
       columns.push(["broken", "broken at", (g) => data.evidence.graphs[g].broken.length]);
     }
@@ -85,11 +88,11 @@ const GraphTable = (() => {
         answerCell(g),
         Text.element("td", { class: "figure" }, Text.probability(graphs.failure[g])),
         Text.element("td", { class: "figure" }, Text.element("span", { class: "bar", "aria-hidden": "true" }, fill), `${Text.count(own)} of ${Text.count(sum)}`),
-        ...(together ? [Text.element("td", { class: "radii" }, Text.radii(Frontier.stored(data, 0, g), 4))] : []),
+        ...(together ? [Text.element("td", { class: "radii" }, Text.radii(Rows.frontier(data, g), 4))] : []),
         ...(apart ? data.axes.map((_, k) => Text.element("td", { class: "figure reach" }, reaches[g] ? Text.count(reaches[g][k]) : "–"))
           : [Text.element("td", { class: "reach" }, reaches[g] ? furthest(g) : "–")]));
       if (data.threat) made.append(...data.threat.graphs[g].map(([kind]) => Text.element("td", {}, kind)));
-      if (data.evidence?.slices) {
+      if (data.evidence?.by_p_A) {
         const { any_flips: any, broken } = data.evidence.graphs[g];
         made.append(Text.element("td", { class: "figure" }, any === null ? "" : Text.count(any)), Text.element("td", {}, broken.length ? Text.levels(data, broken, 3) : "–"));
       }

@@ -1,13 +1,12 @@
-"""The report of a sweep: what accuracy buys, the levels over the grid, and one by one."""
+"""The report of a sweep: what to do next, the levels over the grid, and one by one."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from itertools import product
 
 from starcert.claims.paired import share_interval
-from starcert.report.blocks import Drawn, KeyFigure, Marked, Phrase, Report, Section, TableBlock, Text
+from starcert.report.blocks import KeyFigure, Marked, Phrase, Report, Section, Shade, TableBlock, Text
 from starcert.runs.grid import noise_text
 from starcert.runs.run_file import RUN
 from starcert.runs.sweep_result import (
@@ -28,11 +27,9 @@ from starcert.system.files import versions
 
 
 def sweep_report(sweep: SweepResult) -> Report:
-    """A sweep as blocks: a page draws its front and maps of it, a terminal has the table of levels."""
+    """A sweep as blocks: a page has maps of it, a terminal has the table of levels."""
     run, first = sweep.settings.run, sweep.levels[0]
-    factors, majority = sweep.settings.grid.factors, sweep.class_names[sweep.majority]
-    # Which value of each factor every level has, in the order of the grid.
-    places = list(product(*(range(len(factor.values)) for factor in factors)))
+    majority = sweep.class_names[sweep.majority]
     return Report(
         title=f"Choosing the noise: {run.data_title}",
         statement=list(_statement(sweep)),
@@ -49,32 +46,13 @@ def sweep_report(sweep: SweepResult) -> Report:
         ],
         notices=list(notices(sweep)),
         sections=[
-            Section(
-                "trade",
-                "What accuracy buys",
-                [
-                    Drawn(template="sweep_front"),
-                    Text(phrase=tie_sentence(sweep) or advice(sweep), name="tie", only="page"),
-                    Text(phrase=" ".join(blind_sentences(sweep)), name="blind", only="page"),
-                ],
-            ),
-            Section("maps", "Over the grid", [Drawn(template="sweep_maps")], "page"),
+            *_maps(sweep),
             Section("levels", "Level by level", list(_levels(sweep))),
-            Section("next", "", [Text(phrase=each) for each in _next(sweep)], "terminal"),
+            Section("next", "What to do next", [Text(phrase=each) for each in _next(sweep)]),
         ],
         origin=[{"Settings": list(_settings_shown(sweep))}, {"Provenance": list(versions().items())}],
         skip=("levels", "the levels"),
-        scripts=("sweep_plots.js", "sweep_page.js"),
-        styles=("sweep_page.css",),
-        data={
-            "factors": [{"name": factor.name, "values": list(factor.texts)} for factor in factors],
-            "axes": first.noise.axes,
-            "majority": first.majority_share,
-            "goal": None if run.threat is None else sweep.goal,
-            "chosen": sweep.unbeaten[0] if sweep.suggested is None else sweep.suggested,
-            "order": sweep.order,
-            "levels": [_level_drawn(sweep, number, at) for number, at in enumerate(places)],
-        },
+        needs_script="",
         values={
             "class_names": list(sweep.class_names),
             "goal": sweep.goal,
@@ -89,8 +67,8 @@ def _statement(sweep: SweepResult) -> Iterator[Phrase]:
     levels = f"{len(sweep.levels):,} noise level{'s' * (len(sweep.levels) != 1)}"
     yield (
         f"{levels}, each tried with {sweep.settings.run.samples:,} noisy copies of every graph on "
-        f"{about_graphs(sweep)}. More noise certifies more flips and costs accuracy; this page shows what is to be "
-        "had for what. A certification with more samples reaches further at every level."
+        f"{about_graphs(sweep)}. More noise certifies more flips and costs accuracy; this report shows what is "
+        "to be had for what. A certification with more samples reaches further at every level."
     )
     both = (
         " Radii count what is certified by p_A, how often the class won, or by evidence, where the flips of the votes "
@@ -174,25 +152,38 @@ def _next(sweep: SweepResult) -> Iterator[str]:
         yield f"  {next_command(sweep, sweep.suggested, os.path.relpath(sweep.folder / RUN))}"
 
 
-def _level_drawn(sweep: SweepResult, number: int, at: tuple[int, ...]) -> dict[str, object]:
-    """The drawn parts of a level, which has these values of the grid's factors."""
-    level, own, named = sweep.levels[number], sweep.standings[number], sweep.settings.run.threat is not None
-    by_goal = f"{sweep.goal} {own.value:.1%}; " * named
-    beside = (
-        f"less the best by {sweep.goal}: {share_apart(own.by)} ({share_apart(own.least, own.most)}){', tie' * own.tie}"
+def _maps(sweep: SweepResult) -> Iterator[Section]:
+    """On a page, where a grid varies two things: accuracy and how far levels reach, a map of each over the grid."""
+    factors, levels = sweep.settings.grid.factors, sweep.levels
+    varied = [place for place, factor in enumerate(factors) if len(factor.values) > 1]
+    if len(varied) != 2:
+        return
+    up, across = (factors[place] for place in varied)
+    measures: dict[str, list[float | None]] = {"accuracy": [level.accuracy for level in levels]}
+    if sweep.settings.run.threat is not None:
+        measures[sweep.goal] = [each.value for each in sweep.standings]
+    for place, axis in enumerate(levels[0].noise.axes):
+        measures[f"mean certified radius, {axis}"] = [level.mean_radii[place] for level in levels]
+    blocks: list[TableBlock | Text] = []
+    for name, values in measures.items():
+        most = 1.0 if "accuracy" in name else max((value or 0.0 for value in values), default=0.0) or 1.0
+        texts = [f"{value:.0%}" if "accuracy" in name and value is not None else mean_shown(value) for value in values]
+        marks = [
+            " ✗" if level.constant else " ★" if by is None else ""
+            for level, by in zip(levels, sweep.beaten_by, strict=True)
+        ]
+        cells: list[Phrase] = [
+            (Shade(text + mark, (value or 0.0) / most),) for text, mark, value in zip(texts, marks, values, strict=True)
+        ]
+        width = len(across.values)
+        rows = [(text, *cells[k * width : (k + 1) * width]) for k, text in enumerate(up.texts)]
+        heads = (f"{name}: {up.name} ↓  {across.name} →", *across.texts)
+        blocks.append(TableBlock(heads=heads, rows=rows, shaded=True))
+    caption = (
+        f"★ Pareto-optimal. ✗ no better than a constant answer: accuracy at most the majority-class share, "
+        f"{levels[0].majority_share:.1%}."
     )
-    return {
-        "noise": noise_text(level.noise),
-        "at": at,
-        "accuracy": level.accuracy,
-        "radii": level.mean_radii,
-        "goal": own.value,
-        "unbeaten": sweep.beaten_by[number] is None,
-        "constant": level.constant,
-        "verdict": verdict(sweep, number),
-        "standing": by_goal + ("the best" if number == sweep.suggested else beside),
-        "command": next_command(sweep, number, f"{sweep.folder.name}/{RUN}"),
-    }
+    yield Section("maps", "Over the grid", [*blocks, Text(phrase=caption, caption=True)], "page")
 
 
 def _settings_shown(sweep: SweepResult) -> Iterator[tuple[str, str]]:
