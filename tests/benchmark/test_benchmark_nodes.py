@@ -16,8 +16,7 @@ pytest.importorskip("matplotlib")
 from starcert.benchmark import node_networks
 from starcert.benchmark.data import nodes_of
 from starcert.benchmark.folds import Nodes
-from starcert.benchmark.links import OverLinks, VotesOfLinks
-from starcert.benchmark.methods import Hashed, Plain, Smoothing
+from starcert.benchmark.methods import Hashed, OverLinks, Plain, Smoothing, VotesOfLinks
 from starcert.benchmark.networks import BlindRecord, pairs_noise
 from starcert.benchmark.node_networks import NodeNetworks
 from starcert.benchmark.outcomes import KINDS, Outcome, Result, Timed

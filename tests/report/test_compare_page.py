@@ -15,11 +15,9 @@ from starcert.claims.metrics import right
 from starcert.claims.paired import paired_difference, share_interval
 from starcert.objects.binding import bind_all
 from starcert.objects.threats import AnyFlips
-from starcert.report.compared_exact import ComparedExact
-from starcert.report.compared_runs import compared_runs
+from starcert.report.compared_runs import ComparedExact, compared_runs
 from starcert.report.comparison import compare
-from starcert.report.comparison_notices import comparison_notices
-from starcert.report.comparison_report import write_comparison
+from starcert.report.comparison_report import comparison_notices, write_comparison
 from starcert.report.findings import VerdictRow
 from starcert.system.errors import InvalidParameterError
 

@@ -15,8 +15,7 @@ from starcert.baselines import blind_model
 from starcert.claims.gains import structure_gains
 from starcert.report.blocks import values_of
 from starcert.report.comparison import compare
-from starcert.report.comparison_notices import comparison_notices
-from starcert.report.comparison_report import write_comparison
+from starcert.report.comparison_report import comparison_notices, write_comparison
 from starcert.report.terminal import as_terminal
 from starcert.report.worth import Worth
 from starcert.runs import blind_run
@@ -349,7 +348,7 @@ def test_no_row_is_kept_in_the_folder_of_a_run_without_a_vote(values, tmp_path, 
     def fail(*_, **__):
         raise StarcertError("no votes today")
 
-    monkeypatch.setattr("starcert.runs.smoothed_run.certified", fail)
+    monkeypatch.setattr("starcert.runs.run_methods.certified", fail)
     with pytest.raises(StarcertError, match="no votes today"):
         certified(values, split="test")
     assert not (tmp_path / "out.partial").exists()

@@ -117,6 +117,7 @@ def test_three_classes_and_four_regions_go_all_the_way(done):
     run, _ = done
     folder = run.parent / "results"
     assert sorted(path.name for path in folder.iterdir()) == [
+        "certificates.chunks.npz",
         "certificates.json",
         "report.html",
         "results.csv",

@@ -15,8 +15,17 @@ from msgspec.structs import asdict
 from starcert.benchmark.archives import keep, read_theirs
 from starcert.benchmark.data import DRAWN, called, data_of, digest_of, file_name, notes_on
 from starcert.benchmark.folds import Nodes, cut_of
-from starcert.benchmark.links import OverLinks, VotesOfLinks
-from starcert.benchmark.methods import BenchmarkMethod, Blind, Hashed, Plain, Smoothing, TriedMethod, WithFallback
+from starcert.benchmark.methods import (
+    BenchmarkMethod,
+    Blind,
+    Hashed,
+    OverLinks,
+    Plain,
+    Smoothing,
+    TriedMethod,
+    VotesOfLinks,
+    WithFallback,
+)
 from starcert.benchmark.networks import Networks, here
 from starcert.benchmark.node_networks import NodeNetworks
 from starcert.benchmark.outcomes import fewer, kind_of, read_threat

@@ -18,8 +18,8 @@ from starcert.report.blocks import values_of
 from starcert.report.comparison_report import comparison_report, write_comparison
 from starcert.report.findings import anchored_notice
 from starcert.report.terminal import as_terminal
-from starcert.runs.again import rerun_file
 from starcert.runs.run_file import CERTIFICATES
+from starcert.runs.run_methods import rerun_file
 from starcert.system.errors import ArchiveError, InvalidParameterError, StarcertError
 from starcert.system.output import at_most
 from starcert.system.tables import facts, table

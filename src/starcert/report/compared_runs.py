@@ -9,11 +9,13 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
 from starcert.archive import Archive, BlindRow, ExactArchive
 from starcert.claims.certificates import Certificates
 from starcert.claims.metrics import has_sites, right
 from starcert.claims.outcomes import Outcomes
+from starcert.claims.question import size_within
 from starcert.claims.unknown import unknown_at
 from starcert.math.copies import Level
 from starcert.objects.threats import Threat
@@ -124,10 +126,54 @@ class ComparedRun:
         return found
 
 
+class ComparedExact(ComparedRun):
+    """A run that tried attacks. It has no axes: what is compared is its answers, and what they withstand by size."""
+
+    by_votes = False
+
+    @override
+    def _read(self) -> tuple[Certificates[Any], tuple[str, ...], Sequence[Sequence[int] | None]]:
+        result = self.archive.result
+        return result, (), [result.proof.capacities[number] for number in result.objects.tolist()]
+
+    @property
+    @override
+    def asked(self) -> Threat | None:
+        return None if self.counted.by_radius else self.counted
+
+    @property
+    @override
+    def counted(self) -> Threat:
+        threat: Threat = self.results.proof.threat
+        return threat
+
+    @override
+    def knows(self, threat: Threat) -> bool:
+        return size_within(self.counted, threat) is not None
+
+    @override
+    def weighed(self, threat: Threat) -> bool:
+        return True
+
+    @override
+    def notices(self) -> Iterator[Notice]:
+        text = (
+            "Every attack was tried on the model itself, without noise. It is another classifier than the smoothed "
+            "ones: what it withstands is compared by the size of attacks, and on no axis."
+        )
+        yield Notice(f"{self.name}: {self.results.proof.method}", text)
+
+    @override
+    def about(self, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+        settings = self.archive.settings
+        yield "method", self.results.proof.method
+        yield "threat", str(self.counted)
+        yield from ((name, str(settings[name])) for name in names if settings.get(name) is not None)
+        yield "forward passes", f"{self.results.proof.forward_passes:,}"
+
+
 def compared_runs(runs: Mapping[str, AnyArchive]) -> list[ComparedRun]:
     """The runs with the graphs that all of them have, matched by name; an error if there are none."""
-    from starcert.report.compared_exact import ComparedExact  # noqa: PLC0415  (it is made from what is here)
-
     if len(runs) < 2:
         raise InvalidParameterError("runs", "be two or more", len(runs), "Name two folders of runs.")
     (name, first), *others = runs.items()

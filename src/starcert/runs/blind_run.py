@@ -1,15 +1,18 @@
 """The blind row of a run: what a model answers that learned from the training part, and sees what no attack changes.
 
-What it answered is kept in a file beside the votes, under a digest of all that it learned from and was asked; a file
-that does not fit this digest counts as none. No certificate rests on it.
+A run may fall back to such a model, or to one from a file, in the classifier's words for classes. The row is kept in a
+file beside the votes, under a digest of all that it follows from; a file that does not fit this digest counts as none.
+No certificate rests on it.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Hashable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,12 +20,15 @@ from starcert import baselines
 from starcert.archive import BlindRow
 from starcert.baselines import BlindModel
 from starcert.datasets.dataset import Dataset
+from starcert.methods.fallback import Fallback, Predicts
 from starcert.objects.content import digest
+from starcert.objects.threats import Threat
 from starcert.runs.inputs import RunInputs, TriedModel, aligned, describe_rule
+from starcert.runs.models import call_model
 from starcert.runs.threats import without_folders
 from starcert.runs.training_run import TRAIN_MASK
-from starcert.runs.user_code import Reference
-from starcert.system.errors import StarcertError
+from starcert.runs.user_code import Reference, UserCodeError, running_user_code
+from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import versions, write_whole
 
 MAX_TRAINING = 5_000  # of more training objects, some are drawn from every class
@@ -111,3 +117,60 @@ def _read(kept: Path, key: str) -> BlindRow | None:
         return BlindRow(**row | {"answers": tuple(row["answers"])}) if whole["digest"] == digest(key, row) else None
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
+
+
+@dataclass(frozen=True)
+class _InWords:
+    """A model whose class numbers are those of the data, as the classifier numbers them."""
+
+    model: Predicts
+    reference: Reference | None  # the file that it is from; None: it is starcert's own
+    words: Sequence[Hashable] | None  # what the classifier calls the classes; None: by their numbers
+
+    def predict(self, objects: Sequence[Any]) -> np.ndarray[Any, Any]:
+        """The class of each object, or of each of its targets, in the words of the classifier."""
+        if self.reference is None:
+            answers = np.asarray(self.model.predict(objects))
+        else:
+            with running_user_code(self.reference.file):
+                answers = np.asarray(self.model.predict(objects)).reshape(-1)
+        if self.words is None or answers.dtype.kind not in "iu" or (answers >= len(self.words)).any():
+            return answers
+        return np.array([self.words[each] for each in answers.tolist()], dtype=object)
+
+
+def with_fallback(inputs: RunInputs, ready: TriedModel) -> TriedModel:
+    """The model of a run with what it falls back to, if it does."""
+    settings, base = ready.settings, ready.base
+    given, threshold = settings.fallback, settings.threshold
+    if given is None or threshold is None:
+        return ready
+    words = base.class_labels or base.class_names
+    if not isinstance(given, Reference):
+        _check_threat(settings.threat, ready)
+        fitted = fit_blind(inputs, ready)
+        if fitted.model is None:
+            raise StarcertError(f"There is no blind model to fall back to. {fitted.missing}")
+        return replace(ready, fallback=Fallback(_InWords(fitted.model, None, words), threshold), fitted=fitted)
+    train, validation = (None if each is None else aligned(each, base) for each in (inputs.train, inputs.validation))
+    offered = replace(inputs, rule=ready.rule, train=train, validation=validation).offered("cpu", settings.noise)
+    found = call_model(given, offered)
+    if not isinstance(found, Predicts):
+        hint = "Let it return a model with a method predict on a list of objects."
+        raise UserCodeError(f"{given.file}: {given.name} returned a {type(found).__name__}. {hint}")
+    return replace(ready, fallback=Fallback(_InWords(found, given, words), threshold), blind=given.digest)
+
+
+def _check_threat(threat: Threat | None, ready: TriedModel) -> None:
+    """Refuses a threat that leaves regions alone: the blind model would see them, but radii are certified there too."""
+    if threat is None or threat.by_radius:
+        return
+    alone = {layer.name for each in ready.problem.sites for layer in each.layers if not threat.fits(layer)}
+    if alone:
+        must = (
+            f"be a threat that may change all regions, where a run falls back to blind: not {', '.join(sorted(alone))}"
+        )
+        hint = (
+            "Let what it leaves alone lie in no region, or fall back to a model of yours: --fallback FILE.PY:FUNCTION."
+        )
+        raise InvalidParameterError("threat", must, str(threat), hint)

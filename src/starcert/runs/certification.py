@@ -11,26 +11,19 @@ from starcert.archive import BLIND, write
 from starcert.objects.noise import Noise
 from starcert.report.blocks import Report
 from starcert.report.document import write_page
-from starcert.runs.blind_run import blind_row
-from starcert.runs.exact_run import Exact
-from starcert.runs.fallback_run import with_fallback
+from starcert.runs.blind_run import blind_row, with_fallback
 from starcert.runs.folder import OutputFolder, RunRecord, plain_value
 from starcert.runs.inputs import RunInputs, TriedModel, describe_rule, read_inputs, try_model
-from starcert.runs.method import RunMethod
 from starcert.runs.models import other_noise
 from starcert.runs.run_file import CERTIFICATES, REPORT, RESULTS
+from starcert.runs.run_methods import RunMethod, method_of
 from starcert.runs.settings import SETTINGS, RunSettings
-from starcert.runs.smoothed_run import Smoothed
 from starcert.runs.user_code import voting_workers
-from starcert.runs.value_run import Values
 from starcert.system.errors import StarcertError
 from starcert.system.files import write_whole
 from starcert.system.output import csv_lines
 
 Say = Callable[[str], None]  # receives a sentence
-
-METHODS: tuple[RunMethod, ...] = (Exact(), Values(), Smoothed())
-"""The ways of certifying: the first that fits is taken."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +61,7 @@ def certify_run(
     with place.held():
         inputs = read_inputs(settings)
         ready = tried_model(settings, inputs, [settings.noise], note)
-        method = _method_of(ready)
+        method = _checked_method(ready)
         check_expected(ready.digests, expected or {})
         record = RunRecord(settings, ready.digests)
         place.begin(record)
@@ -95,12 +88,12 @@ def forecast(settings: RunSettings) -> Iterator[str]:
     yield from inputs.notes
     ready = try_model(settings, inputs)
     yield from other_noise(settings.weights, [settings.noise])
-    yield from _method_of(ready).forecast(ready, None)
+    yield from _checked_method(ready).forecast(ready, None)
 
 
-def _method_of(ready: TriedModel) -> RunMethod:
+def _checked_method(ready: TriedModel) -> RunMethod:
     """The method that the settings ask for, which accepts them."""
-    method = next(each for each in METHODS if each.fits(ready))
+    method = method_of(ready)
     method.check(ready)
     return method
 

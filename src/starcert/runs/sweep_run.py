@@ -20,7 +20,7 @@ from starcert.runs.folder import OutputFolder, RunRecord
 from starcert.runs.forecast import forecast_of
 from starcert.runs.grid import SweepSettings, noise_text
 from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, TriedModel, read_inputs, try_model
-from starcert.runs.smoothed_run import certified
+from starcert.runs.run_methods import certified
 from starcert.runs.sweep_levels import marks_of, measure_levels, outcome_of
 from starcert.runs.sweep_report import sweep_report
 from starcert.runs.sweep_result import PAGE, TABLE, SweepResult, tie_sentence
