@@ -234,3 +234,24 @@ def test_where_there_is_no_evidence_a_list_rests_on_p_a_alone(border, kind, why)
     assert one.verdicts is None
     assert one.verdict(FirstValue()) == kind
     assert one.why(FirstValue()).startswith(why)
+
+
+# All rows, in three lines -------------------------------------------------------------------------------------------
+
+
+def test_all_certificates_print_in_three_lines():
+    found = certify(4, "flips:2", graphs=(RING, EMPTY))
+    first, answers, states = str(found).splitlines()
+    assert first.startswith("2 graphs, ")
+    assert answers == "answers: 1 of class 0, 1 of class 1"
+    counts = found.counts()
+    for each in (counts[0], counts[-1]):
+        assert f"{each.label}: {each.n_certified} certified, {each.n_broken} broken, {each.n_open} open" in states
+
+
+def test_three_lines_say_what_is_not_known_or_cannot_happen():
+    never = sc.certify(sc.Bounds.certain([0.9]), sc.Noise(all=0.2), capacity=[(0,)])
+    assert "no such attack exists" in str(never)
+    hidden = sc.certify(sc.Bounds.certain([0.9]), sc.Noise(all=sc.Flip(delete=0.5, add=0)), capacity=[(9, 9)])
+    (unknown,) = (each for each in hidden.counts(threat="flips:1") if each.n_certified is None)
+    assert f"not known, {unknown.why}" in str(hidden)

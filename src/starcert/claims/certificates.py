@@ -23,7 +23,7 @@ from starcert.claims.proof import Asked, Proof
 from starcert.claims.question import Question
 from starcert.claims.radii import Radii, open_ended
 from starcert.claims.rows import Rows, Whole
-from starcert.claims.sentences import cells_of
+from starcert.claims.sentences import cells_of, summary_of
 from starcert.claims.verdict import Limits, Verdicts
 from starcert.claims.vote_proof import VoteProof
 from starcert.math.audit import Audit
@@ -60,6 +60,10 @@ class Certificates(Sequence[Certificate], Generic[ProofT_co]):
         Certificates(2 graphs, plain model, every attack tried, alpha = 0, threat='flips:2')
         >>> found.labels, found.certified_sizes, found.proof.forward_passes, found.certified_accuracy([0, 0], 1)
         (array([0, 0]), array([0, 2]), 25, 0.5)
+        >>> print(found)
+        2 graphs, plain model, every attack tried, alpha = 0, threat='flips:2'
+        answers: 2 of class 0
+        any 1 flip: 1 certified, 1 broken, 0 open; any 2 flips: 1 certified, 1 broken, 0 open
     """
 
     about: Rows
@@ -74,6 +78,9 @@ class Certificates(Sequence[Certificate], Generic[ProofT_co]):
     def __repr__(self) -> str:
         threat = "" if self.threat is None else f", threat={str(self.threat)!r}"
         return f"Certificates({quantity(len(self), self.word)}, {self.proof.method}{threat})"
+
+    def __str__(self) -> str:
+        return summary_of(self)
 
     def _repr_html_(self) -> str:
         rows = [{self.word: name, **cells_of(one)} for name, one in zip(self.names, self[:MAX_SHOWN], strict=False)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ from starcert.system.output import at_least, at_most, holds_at_least
 
 if TYPE_CHECKING:
     from starcert.claims.certificate import Certificate
+    from starcert.claims.certificates import Certificates
+    from starcert.claims.outcomes import SizeCounts
 
 MAX_NAMED = 8  # maximal radii that are named
 
@@ -54,6 +57,28 @@ def sentence_of(one: Certificate) -> str:
         end += f" That class {blind} is a blind answer, the same whatever is attacked, is taken as stated."
         who += f", which falls back to class {blind} unless another class is likelier than {one.threshold},"
     return f"{premise}, {who} answers class {answer} for {_certified_objects(one, whom)}.{end}"
+
+
+def summary_of(many: Certificates) -> str:
+    """Three lines about all rows: what they are, their answers, and their states at the smallest and largest attack."""
+    head = repr(many).removeprefix("Certificates(").removesuffix(")")
+    if many.of_numbers:
+        return f"{head}\nanswers: intervals for numbers\n{len(many):,} of them, as intervals(…) has them"
+    answered = Counter(many.labels[~many.abstained].tolist())
+    names = many.classes or range(many.n_classes)
+    answers = [f"{answered[label]:,} of class {names[label]}" for label in sorted(answered)]
+    answers += [f"{int(many.abstained.sum()):,} abstain"] * bool(many.abstained.any())
+    sizes = many.counts()
+    states = [_state_in_words(each) for each in dict.fromkeys([*sizes[:1], *sizes[-1:]])]
+    return "\n".join([head, f"answers: {', '.join(answers)}", "; ".join(states) or "no attack was asked about"])
+
+
+def _state_in_words(each: SizeCounts) -> str:
+    if not each.n_graphs:
+        return f"{each.label}: no such attack exists"
+    if each.n_certified is None:
+        return f"{each.label}: not known, {each.why}"
+    return f"{each.label}: {each.n_certified:,} certified, {each.n_broken:,} broken, {each.n_open:,} open"
 
 
 def stated_by(noise: Noise) -> str:
