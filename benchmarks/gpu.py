@@ -32,7 +32,7 @@ from starcert.models.networks import GCN
 from starcert.objects.regions.important import with_pyg_layers
 from starcert.sampling.streams import WordStream
 from starcert.voting.counting import tallies
-from starcert.voting.plans import Chunk, Job
+from starcert.voting.plans import Chunk, Job, Recorded
 from table import Table, Work, shown
 
 MAX_RUNS, MAX_SECONDS = 9, 3.0
@@ -90,12 +90,12 @@ def wavering(model: GCN, graph: sc.Graph, noise: sc.Noise) -> GCN:
 
 
 def votes(
-    classifier: TorchClassifier, graph: sc.Graph, noise: sc.Noise, n_votes: int, against: int | None = None
+    classifier: TorchClassifier, graph: sc.Graph, noise: sc.Noise, n_votes: int, recorded: Recorded | None = None
 ) -> Callable[[], object]:
-    """So many votes as one chunk; with the flips of those against a class."""
+    """Votes as one chunk; with the flips of those against a class."""
     sites = sc.Partition.everything("bonds").sites(graph)
     job = Job(classifier, sc.Problem(noise, (sites,)), seed=1, chunk_size=n_votes, batch_size=classifier.batch_size)
-    return lambda: next(tallies(job, [Chunk(0, "estimation", 0, n_votes, against)]))
+    return lambda: next(tallies(job, [Chunk(0, "estimation", 0, n_votes, recorded)]))
 
 
 def chain(n: int) -> sc.Graph:
@@ -188,7 +188,7 @@ def small(bench: Bench, sizes: tuple[int, ...], loop_votes: int) -> None:
             counted = timed(votes(make(net, n_classes=2), graph, noise, n), bench.device)
             target = f"{most} for all" if n == 100_000 else ""
             a_vote = bench.add(f"GCN-64, 18 nodes, {name}", n, counted, loop, load, target, batched=batched)
-            recorded = votes(make(net, n_classes=2), graph, noise, n, against=0)
+            recorded = votes(make(net, n_classes=2), graph, noise, n, Recorded((0,)))
             bench.add_recorded(f"GCN-64, 18 nodes, {name}", n, recorded, a_vote)
         with_degrees = make(net, n_classes=2, features=features.one_hot_degree(6))
         taken = timed(votes(with_degrees, graph, noise, sizes[-1]), bench.device)
@@ -210,7 +210,7 @@ def sparse_noise(bench: Bench, n: int, sizes: tuple[int, ...], loop_votes: int) 
         counted = timed(votes(from_pyg(model, n_classes=2), graph, noise, n_votes), bench.device)
         a_vote = bench.add(name, n_votes, counted, loop, load, targets.get(n, ""), batched=batched)
         if n_votes == sizes[0]:
-            recorded = votes(from_pyg(model, n_classes=2), graph, noise, n_votes, against=0)
+            recorded = votes(from_pyg(model, n_classes=2), graph, noise, n_votes, Recorded((0,)))
             bench.add_recorded(name, n_votes, recorded, a_vote)
 
 

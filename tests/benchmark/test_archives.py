@@ -231,7 +231,7 @@ def test_shares_are_proved_of_known_objects_and_classes_alone(tmp_path):
 def test_certificates_are_kept_where_the_graphs_of_the_last_class_are_too_large(tmp_path):
     setting = Benchmark(**LITTLE | {"data": ("rings.py:third",), "methods": ("one-way",), "threats": ("flips:1",)})
     run_benchmark(setting, tmp_path / "out", progress=False)
-    (file,) = (tmp_path / "out" / "certificates").iterdir()
+    (file,) = (tmp_path / "out" / "certificates").glob("*.json")
     (found,) = read_theirs(str(file), {"rings-third": "rings.py:third"}, {}, ["flips:1"])
     assert found.of == 25
 
@@ -264,6 +264,6 @@ def test_limits_of_attacks_may_differ_between_graphs():
     base = sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 9), n_classes=2)
     graphs = [sc.Graph(4, [(0, 1)]), sc.Graph(5, [])]
     found = sc.ExactClassifier(base).certify(graphs, threat="flips:2", max_attacks=[6, 55])
-    assert (found.limits, found.certified_sizes.tolist()) == ((6, 55), [1, 2])
+    assert (found.proof.limits, found.certified_sizes.tolist()) == ((6, 55), [1, 2])
     with pytest.raises(sc.InvalidParameterError, match="one for each of 2 graphs"):
         sc.ExactClassifier(base).certify(graphs, threat="flips:2", max_attacks=[6])

@@ -317,7 +317,7 @@ def test_a_folder_is_not_continued_by_other_versions(tmp_path, monkeypatch):
 
 def test_methods_that_do_not_fit_the_data_are_named(tmp_path):
     setting = Benchmark(**LITTLE | {"methods": ("links",), "threats": ("flips:1",)})
-    with pytest.raises(sc.InvalidParameterError, match="fit the data"):
+    with pytest.raises(sc.StarcertError, match="No method fits the data and threats: links"):
         run_benchmark(setting, tmp_path / "out", progress=False)
 
 

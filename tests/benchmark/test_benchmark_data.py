@@ -158,7 +158,7 @@ def test_an_npz_file_is_a_graph_whose_nodes_are_classified():
     assert (len(cut.taught), len(cut.held), len(cut.tested)) == (10, 10, 40)
     with pytest.raises(sc.StarcertError, match="class '0' has 30 nodes; the folds need 41 of each"):
         source.notes_on(Benchmark(), "cycle.npz")
-    with pytest.raises(sc.InvalidParameterError, match="fit the data"):
+    with pytest.raises(sc.StarcertError, match="No method fits the data and threats: regions"):
         run_benchmark(Benchmark(data=("cycle.npz",), of_a_class=5, methods=("regions",)), Path("none"), progress=False)
     np.savez("bare.npz", **{name: each for name, each in np.load("cycle.npz").items() if "attr" not in name})
     with pytest.raises(sc.StarcertError, match="its nodes have no data x"):

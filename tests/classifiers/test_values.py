@@ -104,7 +104,7 @@ def test_every_base_may_give_numbers(name):
     expected = [0.8 * share + 0.1 for share in clean]
     assert [one.estimate for one in result] == pytest.approx(expected, abs=0.04)
     assert all(mean in one.clean for one, mean in zip(result, expected, strict=True))
-    assert result.votes.audit is not None
+    assert result.proof.votes.audit is not None
     assert base.description == BASES[name]()[0].description
 
 

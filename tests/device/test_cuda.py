@@ -234,7 +234,7 @@ def test_every_attack_is_tried_alike_on_a_device(device, conv, monkeypatch):
     for how in ({}, {"batch_size": 100}):
         found = sc.ExactClassifier(there).certify(graphs, threat="flips:2", **how)
         assert found.rows() == wanted.rows()
-        np.testing.assert_array_equal(found.first, wanted.first)
+        np.testing.assert_array_equal(found.proof.first, wanted.proof.first)
     monkeypatch.setattr(type(there), "max_batch_nodes", 2000)  # several pieces in one call, wherever it is
     for method in (Method.DEVICE_DENSE, Method.DEVICE_SPARSE):
         monkeypatch.setattr(attacked_view, "attacked_method", lambda *_, method=method: method)

@@ -52,4 +52,4 @@ def test_an_attack_changes_one_bond():
     """A bond of one of four types is broken or changes its type: four attacks for each bond."""
     graph = regression.molecules().graphs[0]
     result = regression.smoothed_network(TINY).certify([graph], samples=50, seed=1, threat=regression.THREAT)
-    assert sum(result.asked[0].counts) == 4 * len(graph.edges)
+    assert sum(result.proof.asked[0].counts) == 4 * len(graph.edges)

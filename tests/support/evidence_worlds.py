@@ -116,7 +116,7 @@ class OwnVotesOf(AttackVotes):
         tallies, size = [], len(own_chunk(chunk))
         for attack in attacks:
             votes = self.world.votes(self.rng, size, attack=attack)
-            lost = int(votes.against.sum())
+            lost = len(votes)
             numbers = votes.numbers([axis.sites for axis in self.world.axes])
             tallies.append(OwnTally(np.array([size - lost, lost]), numbers))
         return tallies

@@ -71,6 +71,9 @@ class Halves(TrialStudy):
     def model(self, key):
         return sc.classifiers.from_callable(more_than_half, n_classes=2, on="batch", description="more than half")
 
+    def fact_keys(self):
+        return {"clean": 0}
+
     def outcome(self, report, found, results):
         raise NotImplementedError
 

@@ -6,6 +6,7 @@ is certified there is false. The controls are the mistakes that lie close at han
 
 import math
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from unittest.mock import patch
@@ -151,7 +152,7 @@ def test_no_attack_weighs_less_than_with_all_other_classes_as_one(name):
         for scheme in evidence_on(edge, votes, level).schemes(level):
             each, one = (
                 evidence_on(edge, given, level).capitals(level, scheme, 2**60)[0]
-                for given in (votes, votes.__class__(**{**vars(votes), "classes": np.ones_like(votes.classes)}))
+                for given in (votes, replace(votes, answers=np.ones_like(votes.answers)))
             )
             before = with_reserve(evidence_on(edge, votes, level).weights(level, scheme).capital)
             assert (each.capital >= before).all()
@@ -179,7 +180,7 @@ def test_capitals_are_those_of_the_votes_one_by_one(name):
         largest = max(1.5 * theta, _largest_ratio(edge, level))
         least = math.inf
         for rival in (1, 2, 3):
-            x = ratio * np.where(votes.classes == rival, 1.0, 0.5)
+            x = ratio * np.where(votes.answers[:, 0] == rival, 1.0, 0.5)
             sizes = engine.FRACTIONS / (largest - theta)
             logs = np.log1p(sizes[:, None] * (theta - x)).sum(axis=1)
             logs += (evidence.n_votes - len(x)) * np.log1p(sizes * theta)

@@ -87,7 +87,7 @@ def test_a_classifier_is_unpickled_once_in_each_worker(start, spawned, tmp_path)
 
 
 def test_a_lambda_in_a_process_pool_is_refused_with_advice():
-    with ProcessPoolExecutor(1) as pool, pytest.raises(InvalidParameterError, match="at the top of a module"):
+    with ProcessPoolExecutor(1) as pool, pytest.raises(InvalidParameterError, match="Define it at module level"):
         worlds.smoothed(lambda batch: np.zeros(len(batch))).vote(worlds.graphs(1), **how_to(executor=pool, **WANTED))
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from starcert.math.flips import Flips, ListedFlips, ShownFlips
+from starcert.math.flips import Flips, ShownFlips, as_positions
 from starcert.objects import Graph, NodeFrame, Sites
 from starcert.objects.columns import ColumnLayer
 from starcert.objects.layers import Numbered
@@ -138,8 +138,7 @@ def keys_of(batch: NoisyCopies) -> list[Key]:
     flips = flips_of(batch, np.arange(len(batch)))
     if isinstance(flips, np.ndarray):
         return _rows_as_bytes(flips)
-    places, shown = (flips.places, flips.shown) if isinstance(flips, ShownFlips) else (flips, None)
-    assert isinstance(places, ListedFlips)
+    places, shown = (as_positions(flips.places), flips.shown) if isinstance(flips, ShownFlips) else (flips, None)
     ends = list(pairwise(places.starts.tolist()))
     listed = np.ascontiguousarray(places.positions).tobytes().decode("latin-1")
     values = "" if shown is None else shown.tobytes().decode("latin-1")  # a position takes four letters, a value one
