@@ -59,6 +59,10 @@ def _methods() -> dict[str, str]:
         "--exact": SETTINGS["exact"].help,
         "--set outputs=[LOW, HIGH]": SETTINGS["outputs"].help,
         "HashedVotes": "In Python, and in starcert benchmark: one voter for each group of node pairs; alpha = 0.",
+        "models.LinkVotes": "In Python, and in starcert benchmark: the nodes of one graph, by blind scores and one "
+        "vote of each linked node, certified exactly and without noise, however large the graph is.",
+        "models.Statistics": "In Python: graphs by a few quantities, such as the numbers of nodes and edges, and any "
+        "estimator of scikit-learn, certified exactly and without noise.",
     }
 
 
