@@ -17,6 +17,7 @@ import numpy.typing as npt
 import starcert as sc
 from starcert.datasets import Dataset, arcs, motif, npz
 from starcert.datasets.tu_files import local_names, raw_files
+from starcert.datasets.twins import twin_groups
 from starcert.objects.content import digest
 from starcert.runs.setting_values import as_data
 from starcert.runs.sources import load_graphs, with_node_labels
@@ -92,16 +93,21 @@ def has_columns(entry: str) -> bool:
     return isinstance(source, Path) and source.suffix != ".npz" and (source.is_file() or raw_files(source) is None)
 
 
-def data_of(entry: str, columns: Mapping[str, str] | None = None) -> Dataset:
-    """Data that are not drawn: graphs with their classes, or one graph with the classes of its nodes."""
-    return _data_of(entry, tuple((columns or {}).items()) if has_columns(entry) else ())
+def data_of(entry: str, columns: Mapping[str, str] | None = None, component: str = "largest") -> Dataset:
+    """Data that are not drawn: graphs with their classes, or one graph with the classes of its nodes.
+
+    Of an .npz file the largest connected component, or all.
+    """
+    return _data_of(entry, tuple((columns or {}).items()) if has_columns(entry) else (), component)
 
 
 @lru_cache(maxsize=16)
-def _data_of(entry: str, columns: tuple[tuple[str, str], ...]) -> Dataset:
+def _data_of(entry: str, columns: tuple[tuple[str, str], ...], component: str) -> Dataset:
     source, names = source_of(entry), dict(columns)
     if isinstance(source, str) and source in FILES:
         return nodes_of(source)
+    if isinstance(source, Path) and source.suffix == ".npz":
+        return plain_graphs(entry, npz(source, largest_component=component == "largest"))
     data = load_graphs(source, of_nodes=True, columns=names, quiet=True)
     if len(data) == 1 and not data.of_nodes and "y" in data.graph.node_data:  # the classes of its nodes
         hidden = names.get("label", "y")  # the same classes again, which no model may see
@@ -138,7 +144,7 @@ def digest_of(setting: Benchmark, name: str) -> str:
     """A digest of data, and of regions that come with them; "" where they are drawn with a seed."""
     if name in DRAWN:
         return ""
-    data = data_of(name, setting.columns)
+    data = data_of(name, setting.columns, setting.component)
     return data.digest if data.partition is None else digest(data.digest, repr(data.partition.parts))
 
 
@@ -146,7 +152,7 @@ def notes_on(setting: Benchmark, name: str) -> list[str]:
     """One sentence for each part of the data that is not used; refused where no folds can be made of the rest."""
     if name in DRAWN:
         return []
-    data, left = data_of(name, setting.columns), ""
+    data, left = data_of(name, setting.columns, setting.component), ""
     if data.of_nodes:
         if "x" not in data.graph.node_data:
             hint = "Methods of nodes learn from node data x, such as words: give each node a row of numbers."
@@ -167,7 +173,16 @@ def notes_on(setting: Benchmark, name: str) -> list[str]:
         raise StarcertError(
             f"{name}: class {label!r} has {counts[rarest]} {what}; the folds need {least} of each. {hint}"
         )
-    return [*data.said, *([f"{left}: they are left out."] if left else [])]
+    said = [*data.said, *([f"{left}: they are left out."] if left else [])]
+    return said if data.of_nodes else [*said, *_twins_in(setting, kept)]
+
+
+def _twins_in(setting: Benchmark, data: Dataset) -> list[str]:
+    groups = twin_groups(data.graphs)
+    n_twins = int((np.bincount(groups)[groups] > 1).sum())
+    where = "in one fold" if setting.twins == "together" else "wherever they fall, in training as well as in tests"
+    found = f"{n_twins:,} of {len(data):,} graphs have an isomorphic twin with the same node labels; twins are {where}."
+    return [found] if n_twins else []
 
 
 def fitting(setting: Benchmark, data: Dataset) -> npt.NDArray[np.bool_]:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import starcert as sc
 from starcert.benchmark.data import DRAWN, data_of, fitting
 from starcert.datasets import Dataset
+from starcert.datasets.twins import twin_groups
 from starcert.objects.rule import Rule
 from starcert.objects.site_sets import Inside, Outside
 
@@ -70,18 +71,33 @@ class Fold(NamedTuple):
         return self.tested if isinstance(self.tested, Nodes) else self.tested.graphs
 
 
-def fold_splits(every: Dataset, fold: int | None, seed: int) -> tuple[Dataset, Dataset, Dataset, list[int]]:
-    """The training, validation and test part of each fold, and the numbers of the test objects.
+def fold_splits(
+    every: Dataset, fold: int | None, seed: int, *, keep_twins: bool = False
+) -> tuple[Dataset, Dataset, Dataset, list[int]]:
+    """The training, validation and test part of a fold, and the numbers of the test objects.
 
-    A fold is a tenth of all objects; None: one split, 80% / 10% / 10%.
+    A fold is a tenth of all objects; None: one split, 80% / 10% / 10%. Where twins are kept
+    together, no graph has a twin in another part.
     """
     if fold is None:
         taught, held, tested = every.split((0.8, 0.1, 0.1), seed=seed)
         place = {id(graph): number for number, graph in enumerate(every.graphs)}
         return taught, held, tested, [place[id(graph)] for graph in tested.graphs]
-    rest, test = every.folds(10, seed=seed)[fold]
-    taught, held, _ = every[rest].split((8 / 9, 1 / 9, 0.0), seed=1000 * seed + fold)
-    return taught, held, every[test], np.asarray(test).tolist()
+    groups = twin_groups(every.graphs) if keep_twins else np.arange(len(every))
+    if len(np.unique(groups)) == len(every):
+        rest, test = every.folds(10, seed=seed)[fold]
+        taught, held, _ = every[rest].split((8 / 9, 1 / 9, 0.0), seed=1000 * seed + fold)
+        return taught, held, every[test], np.asarray(test).tolist()
+    rest, test = _grouped_folds(every, groups, 10, seed)[fold]
+    learned, chosen = _grouped_folds(every[rest], groups[rest], 9, 1000 * seed + fold)[0]
+    return every[rest[learned]], every[rest[chosen]], every[test], np.asarray(test).tolist()
+
+
+def _grouped_folds(data: Dataset, groups: Numbers, k: int, seed: int) -> list[tuple[Numbers, Numbers]]:
+    from sklearn.model_selection import StratifiedGroupKFold  # noqa: PLC0415  (slow to import)
+
+    folds = StratifiedGroupKFold(k, shuffle=True, random_state=seed)
+    return list(folds.split(np.zeros(len(data)), np.asarray(data.labels), groups))
 
 
 def split_nodes(labels: Numbers, seed: int, of_a_class: int = 20) -> tuple[Numbers, Numbers, Numbers]:
@@ -136,14 +152,14 @@ def cut_of(setting: Benchmark, name: str, fold: int) -> Fold:
             1_000 * setting.seed + fold, train=setting.drawn, validation=n_held, test=setting.drawn_graphs
         )
         return Fold(drawn.train, drawn.validation, drawn.test, list(range(len(drawn.test))))
-    every = data_of(name, setting.columns)
+    every = data_of(name, setting.columns, setting.component)
     if every.of_nodes:
         parts = split_nodes(np.asarray(every.labels), 10 * setting.seed + 2 + fold, setting.of_a_class)
         train, validation, nodes = (Nodes(every, numbers) for numbers in parts)
         nodes = nodes.limited(limit_of(setting.nodes), setting.seed)
         return Fold(train, validation, nodes, nodes.numbers.tolist())
     fits = fitting(setting, every)
-    taught, held, tested, numbers = fold_splits(every[fits], fold, setting.seed)
+    taught, held, tested, numbers = fold_splits(every[fits], fold, setting.seed, keep_twins=setting.twins == "together")
     places = np.flatnonzero(fits)[numbers]
     named = replace(tested, names=tuple(map(str, places))).limited(limit_of(setting.graphs), setting.seed)
     return Fold(taught, held, named, [int(each) for each in named.names])

@@ -11,6 +11,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from starcert.benchmark.folds import Nodes, Objects, has_core
 from starcert.benchmark.networks import ALPHA, Networks
 from starcert.benchmark.outcomes import ANY, KINDS, Result, Timed, fewer, kind_of, outcome_of, speaks_to
 from starcert.claims.outcomes import Outcome
+from starcert.math.linked import Links
 from starcert.models import LinkPropagation, LinkVotes
 from starcert.objects.neighbours import nearest_neighbours
 
@@ -262,6 +264,9 @@ class Hashed(TriedMethod):
         return Result(threat, outcomes, None, model.groups * len(rows), passes, seconds)
 
 
+WEIGHTS = 0.6, 0.4, 0.2, 0.1, 0.05, 0.025  # the more links nodes have, the less one of them should weigh
+
+
 class OfLinks(TriedMethod):
     """A method that is made for nodes, begins with blind scores and is certain; validation nodes choose.
 
@@ -302,19 +307,18 @@ class VotesOfLinks(OfLinks):
 
     @override
     def words(self, setting: Any) -> str:
-        return "weight {}, bonus {:g}".format(*setting)
+        return "weight {:g}, bonus {:g}".format(*setting)
 
     @override
     def fit(self, train: Nodes, validation: Nodes, threat: str) -> Fitted:
-        """Tries three weights and bonuses: several links more than the threat has must speak against the blind answer.
+        """Tries six weights of a link, with a bonus for the blind answer from none to all that links say.
 
-        Deleted links leave the answers of the others, so smaller ones do.
+        The answer with the largest bonus is the blind one.
         """
         kind, size = kind_of(threat)
         links = 2 * size if kind == "rewire" else size
-        self.settings = [(0.6, 2 * links), (0.4, 2 * links), (0.6, 3 * links)]
-        if kind == "deletions":
-            self.settings = [(0.6, 2 * size), (0.6, size), (0.6, size - 1)]
+        most = int(Links.of(train.graph.n_nodes, train.graph.edges).degrees.max(initial=0)) + 2 * links
+        self.settings = [*product(WEIGHTS, sorted({0, links, 2 * links, 3 * links, 6 * links, most}))]
         return super().fit(train, validation, threat)
 
     @override

@@ -1,7 +1,7 @@
 """Shared work of the methods on a split of the nodes of one graph: networks, blind scores, votes for all nodes.
 
 A change is of any link of the graph, near a node or far from it. Validation nodes are as many of each class, which test
-nodes are not: each class counts as often as a blind network answers it on nodes that it has not learned from. It weighs
+nodes are not: each class counts as often as blind models answer it on nodes that it has not learned from. It weighs
 the tries of every method alike.
 """
 
@@ -17,7 +17,7 @@ from typing_extensions import override
 
 import starcert as sc
 from starcert.baselines.blind_model import Blindfold
-from starcert.baselines.nodes import candidates_for
+from starcert.baselines.nodes import NodeView, candidates_for
 from starcert.benchmark.folds import Nodes, Objects
 from starcert.benchmark.networks import (
     ALPHA,
@@ -46,6 +46,7 @@ Real = npt.NDArray[np.float64]
 NAMES = {"gin": "propagation", "gcn": "gcn"}
 """The classifiers of nodes in place of each network of graphs: `NodePropagation`, `NodeGCN`."""
 ONE_LINK = "deletions:1"  # the attacks that evidence is asked about: others are too many on a whole graph
+MEAN = "mean of all of these"  # blind models
 AT_ONCE = 15  # up to which size voters are asked at once: more costs no more
 
 
@@ -79,13 +80,13 @@ class NodeNetworks(Networks):
 
     @override
     def held(self, train: Objects, validation: Objects) -> tuple[Objects, Whole, Real]:
-        answers = self.network_logits(train, validation).value.argmax(axis=1)
+        answers = self.blind_scores(train).value[MEAN].argmax(axis=1)
         return validation, validation.labels, weights_of(validation, np.delete(answers, train.numbers))
 
     @override
     @once
     def blind(self, train: Objects, validation: Objects) -> BlindRecord:
-        tried, weights = self.blind_scores(train, validation), self.held(train, validation)[2]
+        tried, weights = self.blind_scores(train).value, self.held(train, validation)[2]
         shares = {name: float(weights @ (scores.argmax(axis=1)[validation.numbers] == validation.labels))
                   for name, scores in tried.items()}  # fmt: skip
         chosen = max(shares, key=lambda name: shares[name])
@@ -97,26 +98,20 @@ class NodeNetworks(Networks):
         """Validation nodes choose the blind model: of nodes there is one for all."""
         return validation
 
-    def blind_scores(self, train: Objects, validation: Objects) -> dict[str, Real]:
-        """Log-probabilities of all nodes by models that never see a link: those of `blind`, and a network."""
-        shown = Blindfold(pairs_noise(0.1, 0.1), None, None).show(train.graph)
-        found = {"network on words, propagated over nearest neighbours": self.network_logits(train, validation).value}
-        for each in candidates_for(shown):
-            view = each.view(shown)
-            scores = each.fit(view, train.numbers, train.labels).scores(view)
-            found[each.description] = np.log(np.maximum(scores, 1e-9))
-        found = {name: one - np.logaddexp.reduce(one, axis=1, keepdims=True) for name, one in found.items()}
-        return found | {"mean of all of these": np.mean(list(found.values()), axis=0)}
-
     @once
-    def network_logits(self, train: Objects, validation: Objects) -> Real:
-        """Of all nodes, by a network on words and nearest neighbours, trained once for all methods on a fold."""
-        module = self.learned(train, validation, pairs_noise(0, 0), "gin", {"link_weight": 0}, keep="loss")
-        with torch.no_grad():
-            words = torch.tensor(np.asarray(train.graph.node_data["x"]), dtype=torch.float32, device=here()[0])
-            none = torch.empty((2, 0), dtype=torch.int64, device=here()[0])
-            logits: Real = module.eval()(words, none).double().cpu().numpy()
-        return logits
+    def blind_scores(self, train: Objects) -> dict[str, Real]:
+        """Log-probabilities of all nodes by models that never see a link: those of `blind`, and their mean."""
+        shown, found = Blindfold(pairs_noise(0.1, 0.1), None, None).show(train.graph), dict[str, Real]()
+        views = dict[int, NodeView]()  # candidates with the same scaling share one
+        for each in candidates_for(shown):
+            if id(each.scaling) not in views:
+                views[id(each.scaling)] = each.view(shown)
+            view = views[id(each.scaling)]
+            shares = np.zeros((train.graph.n_nodes, train.data.n_classes))  # nothing for a class that no node has
+            shares[:, np.unique(train.labels)] = each.fit(view, train.numbers, train.labels).scores(view)
+            found[each.description] = np.log(np.maximum(shares, 1e-9))
+        found = {name: one - np.logaddexp.reduce(one, axis=1, keepdims=True) for name, one in found.items()}
+        return found | {MEAN: np.mean(list(found.values()), axis=0)}
 
     def learned(
         self, train: Objects, validation: Objects, noise: sc.Noise, model: str, how: Mapping[str, Any], keep: Keep

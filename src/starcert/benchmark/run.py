@@ -31,6 +31,7 @@ from starcert.benchmark.node_networks import NodeNetworks
 from starcert.benchmark.outcomes import fewer, kind_of, read_threat
 from starcert.benchmark.pages import write_outputs
 from starcert.benchmark.settings import GROUPS, MODELS, Benchmark, reference_to
+from starcert.benchmark.statistics import OfStatistics
 from starcert.benchmark.table import Line, lines_of
 from starcert.runs.threats import digest_of_files
 from starcert.runs.user_code import running_user_code
@@ -49,6 +50,7 @@ METHODS: Mapping[str, Sequence[Make]] = {
     "plain": (Plain,),
     "blind": (Blind,),
     "links": (VotesOfLinks, OverLinks),
+    "statistics": (OfStatistics,),
 }
 """Makes the methods of each group; those of a group share what is trained."""
 
@@ -141,7 +143,7 @@ def judge(
                 network = [made.network] if made.network and len(setting.models) > 1 else []
                 title = ", ".join([made.name, *network, *([f"for {chosen_for}"] if several else [])])
                 if kept is not None and found.certificates is not None:
-                    data = None if name in DRAWN else data_of(name, setting.columns)
+                    data = None if name in DRAWN else data_of(name, setting.columns, setting.component)
                     file = file_name(f"{called(name)}-{number}-{title}-{threat.replace(':', '-')}")
                     keep(kept / f"{file}.json", found.certificates, cut, data)
                 certifies = made.certifies if group in METHODS else f"{made.certifies} (as its author states)"

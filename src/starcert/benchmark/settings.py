@@ -20,7 +20,7 @@ from starcert.runs.setting_values import Columns, parse_columns
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 
-GROUPS = "two-way", "isotropic", "regions", "one-way", "hashed", "plain", "blind", "links"
+GROUPS = "two-way", "isotropic", "regions", "one-way", "hashed", "plain", "blind", "links", "statistics"
 MODELS = "gin", "gcn"
 QUICK: dict[str, Any] = {
     "graphs": 20, "held": 12, "samples": 2_000, "own_samples": 1_000, "choosing_samples": 1_000, "max_attacks": 2_000,
@@ -135,6 +135,12 @@ class Benchmark(Struct, frozen=True, kw_only=True):
     )] = 100  # fmt: skip
     held: Annotated[AtMost, Setting("Validation graphs that choose among tries, at most.", must=_SOME)] = 60
     max_nodes: Annotated[Count, Setting("Larger graphs are left out.", main=True)] = 40
+    twins: Annotated[Literal["together", "apart"], Setting(
+        "Isomorphic graphs with the same node labels: in one fold, or wherever they fall."
+    )] = "together"  # fmt: skip
+    component: Annotated[Literal["largest", "all"], Setting(
+        "Of an .npz graph, its largest connected component, or all nodes."
+    )] = "largest"  # fmt: skip
     of_a_class: Annotated[Count, Setting("Nodes of a class to learn from, and as many that choose.")] = 20
     nodes: Annotated[AtMost, Setting("Nodes that are tested in a split, at most.", must=_SOME)] = 1_000
     samples: Annotated[Count, Setting("Votes on each test graph.", main=True)] = 10_000

@@ -27,7 +27,7 @@ Truths = npt.NDArray[np.bool_]
 
 UNIT = 2**20  # scores are whole numbers of this part of 1: sums are exact
 FLOOR = 3.0  # log-probabilities below −FLOOR count as that
-WEIGHTS = 0.9, 0.6, 0.4  # those that `fit` tries
+WEIGHTS = 0.9, 0.6, 0.4, 0.2, 0.1, 0.05, 0.025  # those that `fit` tries
 Cast: TypeAlias = Literal["hard", "soft", "log"]
 
 
@@ -105,8 +105,9 @@ class LinkVotes:
     ) -> Self:
         """The votes with which most validation nodes are right and certified under a threat.
 
-        Tried are three weights of a link, a bonus for the blind answer from none to more than the threat can undo, and
-        hard and soft votes. With a large enough bonus the answer is the blind one.
+        Tried are seven weights of a link (the more links nodes have, the less one should weigh), a bonus for the blind
+        answer from none to more than the threat can undo, and hard and soft votes. With a large enough bonus the
+        answer is the blind one.
 
         Args:
             graph: the graph.
