@@ -22,7 +22,6 @@ from starcert.claims.metrics import (
     right,
     score,
     too_few_votes,
-    volume,
     votes_needed,
 )
 from starcert.math.confidence import anytime_bounds
@@ -124,13 +123,6 @@ def test_the_score_wants_strictly_more_than_half():
     assert score(CERTIFICATES, LABELS, max_radius=BOX) == sum(2 * share > 5 for share in shares)
 
 
-def test_the_volume_counts_radii():
-    found = volume(CERTIFICATES, max_radius=BOX)
-    assert found.tolist() == [sum(one.certified(radius) for radius in RADII) for one in CERTIFICATES]
-    assert found[2] == found[3] == 0  # abstentions
-    assert found[0] > found[1] > 0
-
-
 def test_an_abstention_is_no_right_answer():
     assert right(CERTIFICATES, LABELS).tolist() == RIGHT
     assert CERTIFICATES[3].abstained
@@ -218,9 +210,8 @@ def test_labels_of_another_shape_are_refused(labels):
 
 
 def test_radii_of_other_axes_are_refused():
-    for metric in (certified_share, volume):
-        with pytest.raises(InvalidParameterError, match="max_radius"):
-            metric(CERTIFICATES, max_radius={"a": 1})
+    with pytest.raises(InvalidParameterError, match="max_radius"):
+        certified_share(CERTIFICATES, max_radius={"a": 1})
 
 
 @pytest.mark.parametrize("apart", [True, False])

@@ -11,9 +11,8 @@ import starcert as sc
 from starcert.claims.paired import paired_difference, share_interval
 from starcert.report.document import write_page
 from starcert.runs.sweep_levels import marks_of, outcome_of, standings
-from starcert.runs.sweep_report import sweep_report
+from starcert.runs.sweep_report import sweep_report, sweep_rows
 from starcert.runs.sweep_result import advice, tie_sentence
-from starcert.runs.sweep_table import sweep_rows
 from starcert.system.errors import StarcertError
 
 NOISE = sc.Noise(motif=0.05, random=0.3)

@@ -6,7 +6,6 @@ side file has for each purpose the counts of all chunks, object by object, for a
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import BinaryIO
 
 import numpy as np
 
+from starcert.archive.kept import targets_in_order
 from starcert.archive.side_arrays import PackedArrays, pack_arrays, read_side, write_side
 from starcert.archive.untrusted import Field, MalformedError
 from starcert.math.chunks import MAX_CHUNK_COUNTS, ChunkCounts, SmallCounts, chunk_type
@@ -52,11 +52,11 @@ def read_drawn(top: dict[str, Field], path: Path, votes: Votes) -> ChunkCounts |
     size, first = inside["chunk_size"].whole(MAX_SIZE), inside["first_chunk"]
     inside["chunk_size"].check(size > 0, "be 1 or more")
     first.check(first.value is None or first.whole(MAX_SIZE) > 0, "be 1 or more, or null")
-    keys, n_targets = tuple(each.text() for each in top["keys"].items()), Counter(votes.objects.tolist())
-    sizes = [n_targets[number] for number in range(len(keys))]
-    places = [(number, target) for number, size in enumerate(sizes) for target in range(size)]
-    in_order = places == list(zip(votes.objects.tolist(), votes.targets.tolist(), strict=True))
-    top["keys"].check(in_order, "be one for each graph, whose targets 'graphs' has in order")
+    keys, must = (
+        tuple(each.text() for each in top["keys"].items()),
+        "be one for each graph, whose targets 'graphs' has in order",
+    )
+    sizes = targets_in_order(top["keys"], votes.objects.tolist(), votes.targets.tolist(), len(keys), must)
     seed, backend = inside["seed"].whole(MAX_SEED), inside["backend"].text()
     found = ChunkCounts(seed, size, first.value, backend, keys, None, None)
     return read_side(inside["counts"], path, SIDE, partial(_unpacked, found, votes, sizes), "", needed=False) or found

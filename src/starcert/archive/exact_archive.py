@@ -5,7 +5,6 @@ The file is JSON like one of certificates. Nothing in it was sampled; what it ta
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
@@ -15,7 +14,7 @@ import numpy as np
 
 from starcert.archive.checker.trials import MAX_TRIED
 from starcert.archive.claims import TriedRow
-from starcert.archive.kept import Kept, about_rows, json_lines
+from starcert.archive.kept import Kept, about_rows, json_lines, kept_from_json, targets_in_order
 from starcert.archive.reading import EXACT
 from starcert.archive.threat_texts import StatedThreat, threat_from_json, threat_to_json
 from starcert.archive.untrusted import VERSION, Field
@@ -181,12 +180,7 @@ def exact_from_json(whole: Field) -> ExactArchive:
     top["graphs"].check(bool(rows), "hold at least one graph")
     names, objects, targets, nodes, labels, answers, certified, broken, first, after, attacks = zip(*rows, strict=True)
     top["graphs"].check(len({node is None for node in nodes}) == 1, "all have a node, or all null")
-    targets_of = Counter(objects)
-    sizes = [targets_of[number] for number in range(len(stated))]
-    places = [(number, target) for number, size in enumerate(sizes) for target in range(size)]
-    top["graphs"].check(
-        places == list(zip(objects, targets, strict=True)), "be the targets of one graph after the other"
-    )
+    targets_in_order(top["graphs"], objects, targets, len(stated))
     proof = TriedAttacks(
         threat,
         np.array(objects),
@@ -205,16 +199,14 @@ def exact_from_json(whole: Field) -> ExactArchive:
     about = Rows(np.array(objects), np.array(targets), len(class_names), reasons, GRAPHS, own)
     result = Certificates(about, np.array(answers), threat, proof)
     top["objects"].check(proof.tried == tried, f"say how many attacks were needed: {proof.tried[:5]}, …")
-    provenance = {name: Field(each, name).text() for name, each in top["provenance"].mapping().items()}
     return ExactArchive(
         result=result,
         claims=tuple(map(TriedRow, range(len(rows)), certified, broken)),
         class_names=class_names,
         names=names,
         labels=labels,
-        settings=top["settings"].mapping(),
-        provenance=provenance,
         nodes=None if None in nodes else nodes,
+        **kept_from_json(top),
     )
 
 

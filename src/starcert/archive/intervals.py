@@ -7,7 +7,6 @@ them apart. In it, objects have those sites alone whose flips were kept, numbere
 from __future__ import annotations
 
 import operator
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -19,7 +18,7 @@ import numpy as np
 from starcert.archive.drawn import drawn_keys, read_drawn, write_drawn
 from starcert.archive.evidence_file import SIDE, GraphEvidence, pack, unpack
 from starcert.archive.joint_votes import joint_evidence, joint_votes
-from starcert.archive.kept import Kept, about_rows, json_lines
+from starcert.archive.kept import Kept, about_rows, json_lines, kept_from_json, targets_in_order
 from starcert.archive.listed_attacks import question_to_json
 from starcert.archive.premises import (
     audit_from_json,
@@ -206,11 +205,8 @@ def intervals_from_json(whole: Field, path: Path) -> IntervalArchive:
     top["graphs"].check(bool(rows), "hold at least one graph")
     names, objects, targets, nodes, labels, counts, capacities, anchored, intervals = zip(*rows, strict=True)
     top["graphs"].check(max(objects) < len(rows), "number graphs from 0")
-    targets_of = Counter(objects)
-    sizes = [targets_of[number] for number in range(max(objects) + 1)]
-    places = [(number, target) for number, size in enumerate(sizes) for target in range(size)]
-    in_order = min(sizes) > 0 and places == list(zip(objects, targets, strict=True))
-    top["graphs"].check(in_order, "be the targets of one graph after the other, each in order")
+    sizes = targets_in_order(top["graphs"], objects, targets, max(objects) + 1)
+    top["graphs"].check(min(sizes) > 0, "be the targets of one graph after the other, each in order")
     firsts = np.cumsum([0, *sizes[:-1]]).tolist()
     asked = None if threat is None else questions_from_json(top["listed"], threat, len(noise.axes), len(sizes))
     listed = None if asked is None else [each.counts for each in asked]
@@ -251,17 +247,14 @@ def intervals_from_json(whole: Field, path: Path) -> IntervalArchive:
     found_nodes = None if None in nodes else TargetNodes(np.array(nodes), tuple(nodes), ())
     about = Rows(np.array(objects), np.array(targets), 0, anchored, nodes=found_nodes)
     result = Certificates(about, np.empty(0, np.int64), threat, proof)
-    provenance = top["provenance"].members(*top["provenance"].mapping())
-    texts = {name: each.text() for name, each in provenance.items()}
     return IntervalArchive(
         result=result,
         claims=claims,
         intervals=intervals,
         names=names,
         labels=labels,
-        settings=top["settings"].mapping(),
-        provenance=texts,
         nodes=_indices(result),
+        **kept_from_json(top),
     )
 
 

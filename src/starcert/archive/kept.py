@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from starcert.archive.untrusted import Field
 from starcert.system.errors import InvalidParameterError
 from starcert.system.files import versions
 
@@ -65,6 +67,27 @@ def about_rows(
         "settings": plain_settings(settings or {}),
         "provenance": versions(),
     }
+
+
+def kept_from_json(top: Mapping[str, Field]) -> dict[str, Any]:
+    """The settings and the versions in a file."""
+    made = top["provenance"].members(*top["provenance"].mapping())
+    return {"settings": top["settings"].mapping(), "provenance": {name: each.text() for name, each in made.items()}}
+
+
+def targets_in_order(
+    field: Field,
+    objects: Sequence[int],
+    targets: Sequence[int],
+    n_objects: int,
+    must: str = "be the targets of one graph after the other, each in order",
+) -> list[int]:
+    """The number of targets of each object; refused unless rows are those of one object after the other."""
+    counts = Counter(objects)
+    sizes = [counts[number] for number in range(n_objects)]
+    places = [(number, target) for number, size in enumerate(sizes) for target in range(size)]
+    field.check(places == list(zip(objects, targets, strict=True)), must)
+    return sizes
 
 
 def plain_settings(value: Mapping[str, object]) -> dict[str, object]:

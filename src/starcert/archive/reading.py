@@ -14,6 +14,7 @@ import numpy as np
 from starcert.archive.claims import MAX_VOTES, claims_from_json
 from starcert.archive.drawn import read_drawn
 from starcert.archive.evidence_file import GraphEvidence, unpack
+from starcert.archive.kept import kept_from_json
 from starcert.archive.premises import (
     audit_from_json,
     check_exact,
@@ -160,7 +161,6 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> Archive:
         top["margins"].check(top["margins"].value == "chosen", "be 'chosen'")
     elif states_margins(votes):
         raise MalformedError("it rests on the margins of version 0.1.0. Verify it with starcert 0.2.0.")
-    provenance = top["provenance"].members(*top["provenance"].mapping())
     collective = _together(top.get("collective"), path, votes, noise, anchored, alpha, needed=all_of_it)
     return Archive(
         noise=noise,
@@ -173,8 +173,7 @@ def _archive(whole: Field, path: Path, *, all_of_it: bool) -> Archive:
         names=names,
         labels=labels,
         class_names=classes,
-        settings=top["settings"].mapping(),
-        provenance={name: text.text() for name, text in provenance.items()},
+        **kept_from_json(top),
         boxes=boxes,
         together=together,
         evidence=evidence,

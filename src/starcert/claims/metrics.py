@@ -1,4 +1,4 @@
-"""Summaries of the certificates of many graphs: accuracy, certified accuracy and ratio, score, volume.
+"""Summaries of the certificates of many graphs: accuracy, certified accuracy and ratio, score.
 
 An answer is `right` if it is given and is the true class; an abstention is not. The share of the most frequent class
 belongs beside each of them: heavy noise makes any classifier constant, and a constant classifier certifies everything.
@@ -44,7 +44,6 @@ __all__ = [
     "score",
     "structure_gain",
     "too_few_votes",
-    "volume",
     "votes_needed",
 ]  # fmt: skip
 
@@ -96,13 +95,6 @@ def certified_ratio(certificates: Certificates, labels: Labels, *, max_radius: R
 def score(certificates: Certificates, labels: Labels, *, max_radius: RadiusLike) -> int:
     """The paper's score: at how many radii up to `max_radius` more than half of the graphs are right and certified."""
     return int((certified_share(certificates, labels, max_radius=max_radius) > 0.5).sum())
-
-
-def volume(certificates: Certificates, *, max_radius: RadiusLike) -> Shares:
-    """For each graph how many radii up to `max_radius` are certified, the radius 0 included."""
-    grid, found = certificates.grid(max_radius), certificates.radii_within(max_radius)
-    volumes = {radii: float(certified_counts({radii: 1}, grid).sum()) for radii in set(found)}
-    return np.array([volumes[radii] for radii in found])
 
 
 def has_sites(certificates: Certificates) -> Mask:

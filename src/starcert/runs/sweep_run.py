@@ -22,9 +22,8 @@ from starcert.runs.grid import SweepSettings, noise_text
 from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, TriedModel, read_inputs, try_model
 from starcert.runs.run_methods import certified
 from starcert.runs.sweep_levels import marks_of, measure_levels, outcome_of
-from starcert.runs.sweep_report import sweep_report
+from starcert.runs.sweep_report import sweep_report, sweep_rows
 from starcert.runs.sweep_result import PAGE, TABLE, SweepResult, tie_sentence
-from starcert.runs.sweep_table import sweep_rows
 from starcert.runs.user_code import voting_workers
 from starcert.system.errors import InvalidParameterError, StarcertError, StoreSettingsError
 from starcert.system.files import write_whole
