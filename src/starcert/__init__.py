@@ -27,9 +27,22 @@ if TYPE_CHECKING:
     from starcert.methods.hashed import HashedVotes
     from starcert.methods.numbers import SmoothedRegressor
     from starcert.methods.smoothed import SmoothedClassifier
-    from starcert.objects import Bits, Categories, CleanObject, Graph, Kind, Layer, Partition, Region, regions, threats
+    from starcert.objects import (
+        Bits,
+        Categories,
+        CleanObject,
+        Graph,
+        Kind,
+        Layer,
+        Partition,
+        Region,
+        TableRow,
+        Tokens,
+        regions,
+        threats,
+    )
     from starcert.objects.binding import Problem
-    from starcert.objects.laws import Categorical, Edges, Flip, Law
+    from starcert.objects.laws import Categorical, Edges, Flip, Law, Mask
     from starcert.objects.noise import Noise
     from starcert.objects.threats import Threat
     from starcert.system.errors import ArchiveError, ClassifierError, InvalidParameterError, StarcertError, StoreError
@@ -44,8 +57,9 @@ __all__ = ["ABSTAIN", "ArchiveError", "Bits", "Bounds", "Categorical", "Categori
            "Certificates", "Classifier", "ClassifierError", "CleanObject", "CollectiveClaim",
            "Edges", "Evidence", "ExactClassifier", "Fallback", "Flip",
            "Frontier", "Graph", "HashedVotes", "InvalidParameterError",
-           "Kind", "Law", "Layer", "Noise", "Partition", "Plan",
-           "Problem", "Region", "SmoothedClassifier", "SmoothedRegressor", "StarcertError", "StoreError", "Threat",
+           "Kind", "Law", "Layer", "Mask", "Noise", "Partition", "Plan",
+           "Problem", "Region", "SmoothedClassifier", "SmoothedRegressor", "StarcertError", "StoreError", "TableRow",
+           "Threat", "Tokens",
            "ValueInterval", "ValueRange", "Votes", "Voting", "archive",
            "baselines", "certify", "classifiers", "clopper_pearson", "datasets", "display",
            "kernels", "metrics", "models", "regions", "report",
@@ -71,9 +85,9 @@ _PLACES = {
     "classifiers.values": "ValueRange",
     "math.confidence": "Bounds Votes clopper_pearson",
     "math.frontier": "Frontier",
-    "objects": "Bits Categories CleanObject Graph Kind Layer Partition Region",
+    "objects": "Bits Categories CleanObject Graph Kind Layer Partition Region TableRow Tokens",
     "objects.binding": "Problem",
-    "objects.laws": "Categorical Edges Flip Law",
+    "objects.laws": "Categorical Edges Flip Law Mask",
     "objects.noise": "Noise",
     "objects.threats": "Threat",
     "system.errors": "ArchiveError ClassifierError InvalidParameterError StarcertError StoreError",

@@ -209,11 +209,11 @@ def _classes(answer: object, nodes: Sequence[Any]) -> npt.NDArray[Any]:
     return array
 
 
-def rows_of(copies: NoisyCopies) -> npt.NDArray[np.int64]:
-    """Copies of a plain vector as an array, shape (copies, columns), signed and wide: 2·x − 1 is −1 where x is 0."""
+def rows_of(copies: NoisyCopies) -> Any:  # noqa: ANN401  (an array, a table or a list)
+    """Copies of a plain vector as an array, shape (copies, columns); of a row of a table as one; of a text as lists."""
     if not isinstance(copies, NoisyVectors):
         raise ValueError("it classifies rows, and these are graphs: certify Bits or Categories")
-    return copies.vectors().astype(np.int64)
+    return copies.rows()
 
 
 def checked_range(outputs: object, **classes: object) -> ValueRange | None:

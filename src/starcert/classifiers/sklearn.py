@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from typing_extensions import override
 
 from starcert.classifiers.base import Classifier, Scores
-from starcert.classifiers.functions import ROUNDING, CallableClassifier, checked_range, rows_of
+from starcert.classifiers.functions import ROUNDING, CallableClassifier, checked_range
 from starcert.classifiers.identity import identity
 from starcert.classifiers.kernels import GraphKernel
 from starcert.classifiers.kernels.svm import KernelSVM
@@ -39,6 +39,16 @@ class SklearnClassifier(Classifier):
         self.n_classes = len(estimator.classes_)
         self.class_labels = tuple(np.asarray(estimator.classes_).tolist())
         self.class_names = tuple(map(str, estimator.classes_))
+
+    @property
+    @override
+    def chunks_per_batch(self) -> int:  # type: ignore[override]  # a number elsewhere
+        return max(1, self.batch_size // self.chunk_size)
+
+    @property
+    @override
+    def call_cost(self) -> int:  # type: ignore[override]  # a number elsewhere
+        return QUICK_CALL if self.chunks_per_batch > 1 else Classifier.call_cost
 
     @property
     @override
@@ -73,7 +83,7 @@ class SklearnClassifier(Classifier):
                 "it was fitted on a data frame, but noisy rows hold the numbers of values, from 0 in each column. Fit "
                 "it on these: np.array([row.row for row in rows])"
             )
-        return self.estimator, rows_of(graphs)
+        return self.estimator, graphs.rows(estimator=True)
 
     def _predict(self, estimator: Estimator, rows: Rows, count: int) -> npt.NDArray[np.int64]:
         if not count:
@@ -131,7 +141,7 @@ class KernelClassifier(SklearnClassifier):
     @property
     @override
     def call_cost(self) -> int:  # type: ignore[override]  # a number elsewhere
-        return QUICK_CALL if self.chunks_per_batch > 1 else SklearnClassifier.call_cost
+        return QUICK_CALL if self.chunks_per_batch > 1 else Classifier.call_cost
 
     @override
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
@@ -189,7 +199,7 @@ class SklearnValues(CallableClassifier):
     @override
     def _returned(self, graphs: NoisyGraphs) -> npt.ArrayLike:
         found: npt.ArrayLike = self.function(
-            rows_of(graphs) if isinstance(graphs, NoisyVectors) else [*graphs.copies()]
+            graphs.rows(estimator=True) if isinstance(graphs, NoisyVectors) else [*graphs.copies()]
         )
         return found
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
+from functools import partial
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -19,7 +20,7 @@ from starcert.claims.metrics import accuracy
 from starcert.classifiers.base import Classifier
 from starcert.math.confidence import class_numbers
 from starcert.objects import CleanObject
-from starcert.objects.binding import OWN_KINDS, Problem, Regions, bind_all, noise_for_sites
+from starcert.objects.binding import OWN_KINDS, Problem, Regions, bind, bind_all, noise_for_sites
 from starcert.objects.kinds import kind_of
 from starcert.objects.noise import Noise
 from starcert.system.errors import InvalidParameterError, needing, whole_number
@@ -46,6 +47,10 @@ def as_objects(graphs: Sequence[GraphLike]) -> list[CleanObject]:
     """Each of these graphs as what is certified."""
     if isinstance(graphs, CleanObject) or (not isinstance(graphs, list | tuple) and _converted(graphs) is not None):
         raise InvalidParameterError("graphs", "be a list of graphs", graphs, "Wrap a single one in a list: [graph].")
+    if not isinstance(graphs, list | tuple):
+        tables = (found for kind in OWN_KINDS if (found := kind.convert_all(graphs)) is not None)
+        if (rows := next(tables, None)) is not None:
+            return rows
     return [as_object(each, f"graphs[{position}]") for position, each in enumerate(graphs)]
 
 
@@ -87,6 +92,7 @@ class SmoothedEstimator(ABC):
     _estimator_type = "classifier"  # up to scikit-learn 1.5
 
     noise: Noise
+    regions: Regions | None
 
     def __init__(self, base: Classifier | Any, samples: int, seed: int) -> None:  # noqa: ANN401  (or any estimator)
         if not (isinstance(base, Classifier) or is_estimator(base)):
@@ -138,6 +144,8 @@ class SmoothedEstimator(ABC):
     def fit(self, graphs: Sequence[GraphLike], labels: npt.ArrayLike) -> Self:
         """Trains a copy of a scikit-learn estimator on clean graphs; a base classifier that is trained stays as it is.
 
+        Of rows of a table and of texts it is trained on masked copies, 16 of each.
+
         The labels are classes, whole numbers from 0.
         """
         given = as_objects(graphs)
@@ -151,7 +159,11 @@ class SmoothedEstimator(ABC):
             from sklearn.base import clone  # noqa: PLC0415  (half a second; only where one of its estimators is)
         from starcert.classifiers.sklearn import from_sklearn  # noqa: PLC0415
 
-        trained = from_sklearn(clone(self.base).fit(kind_of(*given).as_rows(given), classes.astype(np.int64)))
+        sites_of = partial(bind, noise=self.noise, regions=self.regions)
+        kind = kind_of(*given)
+        rows, times = kind.training_rows(given, sites_of, self.noise, self.seed)
+        fitted = clone(self.base).fit(rows, np.repeat(classes.astype(np.int64), times))
+        trained = from_sklearn(fitted, batch_size=kind.batch_size)
         self._trained, self._fitted_classes = trained, np.asarray(trained.estimator.classes_)
         return self
 

@@ -148,8 +148,8 @@ class SmoothedClassifier(SmoothedEstimator):
         self,
         graphs: Sequence[GraphLike] | Problem,
         *,
-        samples: int,
-        seed: int,
+        samples: int | None = None,
+        seed: int | None = None,
         alpha: float | None = None,
         family: Family = "each",
         threat: Threat | str | None = None,
@@ -160,8 +160,9 @@ class SmoothedClassifier(SmoothedEstimator):
 
         Args:
             graphs: the clean graphs, or the problem that they make.
-            samples: estimation votes for each graph: a number, for the bounds hold where it is fixed in advance.
-            seed: a whole number, 0 or more.
+            samples: estimation votes for each graph: a number, for the bounds hold where it is fixed in advance. By
+                default that of the constructor.
+            seed: a whole number, 0 or more; by default that of the constructor.
             alpha: the probability that a certificate fails; by default that of the constructor, 0.01.
             family: "each" certificate by itself, or "all" together: alpha is then divided by their number.
             threat: what the attacker can do, an object or its text (`starcert.threats`): `AnyFlips(2)` or "flips:2" is
@@ -175,8 +176,8 @@ class SmoothedClassifier(SmoothedEstimator):
         prepared = Preparation.of(
             self.classifier,
             self.problem(graphs),  # once: votes and capacities are of the same regions
-            samples,
-            seed,
+            self.samples if samples is None else samples,
+            self.seed if seed is None else seed,
             alpha=self.alpha if alpha is None else alpha,
             family=family,
             threat=threat,

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from starcert.objects.cells import TableRow, Tokens
     from starcert.objects.graph import Graph, NodeFrame
     from starcert.objects.graph_kind import GraphKind
     from starcert.objects.kinds import Kind
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from starcert.objects.vectors import Bits, Categories, Vector
 
 _PLACES = {
+    "cells": ("TableRow", "Tokens"),
     "graph": ("Graph", "NodeFrame"),
     "graph_kind": ("GraphKind",),
     "kinds": ("Kind",),
@@ -24,7 +26,7 @@ _PLACES = {
 _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names}
 
 __all__ = ["Bits", "Categories", "CleanObject", "Graph", "GraphKind", "Kind", "Layer", "NodeFrame", "Numbered",
-           "Partition", "Region", "Sites", "TargetNodes", "Vector"]  # fmt: skip
+           "Partition", "Region", "Sites", "TableRow", "TargetNodes", "Tokens", "Vector"]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

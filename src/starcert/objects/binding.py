@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from starcert.math.attacked_sites import MAX_EVIDENCE_SITES, NO_AXIS, AttackAxis
 from starcert.objects import CleanObject, Partition, Sites
+from starcert.objects.cells import TABLE, TEXT
 from starcert.objects.columns import ColumnRegions
 from starcert.objects.graph_kind import GRAPHS
 from starcert.objects.kinds import Kind, kind_of
@@ -32,7 +33,7 @@ Regions: TypeAlias = Partition | Mapping[str, str] | ColumnRegions | Callable[[A
 region; a rule from a graph to its partition; for other objects, a function from an object to its sites."""
 
 
-OWN_KINDS = (GRAPHS, ROWS)
+OWN_KINDS = (GRAPHS, ROWS, TABLE, TEXT)
 """Starcert's own kinds by name."""
 
 

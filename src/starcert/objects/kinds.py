@@ -9,13 +9,14 @@ Where regions are anchored, which sites are fixed says something about the clean
 
     graphs (`graph_kind.GraphKind`): undirected, typed or directed, perhaps with sites on their nodes
     rows (`vectors.RowKind`): bits and categories
+    cells of a table and words of a text (`cells.CellKind`)
     other objects (`Kind` itself)
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -66,6 +67,7 @@ class Kind:
         site_words: by layer, what a site is called, and what sites are whose value is not 0.
         has_nodes: whether the objects are starcert Graphs, with nodes that a `Partition` divides.
         view: the subclass of `starcert.sampling.batch.NoisyVectors` that classifiers see; None for that class itself.
+        batch_size: the most copies that an estimator that `fit` trains sees at once; None: as many as any other.
 
     Example:
         >>> from starcert.objects import Bits, Graph
@@ -77,14 +79,19 @@ class Kind:
     site_words: ClassVar[Mapping[str, tuple[str, str]]] = {}
     has_nodes: ClassVar[bool] = False
     view: ClassVar[Any] = None
+    batch_size: ClassVar[int | None] = None
 
     @property
     def checked(self) -> bool:
         """True if its objects check themselves: those of starcert's own kinds do, those of kinds derived may not."""
-        return type(self).__module__ in ("starcert.objects.graph_kind", "starcert.objects.vectors")
+        return type(self).__module__.startswith("starcert.objects.")
 
     def convert(self, given: Any) -> CleanObject | None:  # noqa: ANN401  (whatever a user has)
         """The object that something else stands for, such as a graph of networkx; None if it stands for none."""
+        return None
+
+    def convert_all(self, given: Any) -> list[CleanObject] | None:  # noqa: ANN401  (whatever a user has)
+        """The objects that something stands for as a whole, such as a data frame; None if it stands for none."""
         return None
 
     def read(self, path: Path) -> tuple[Sequence[CleanObject], Sequence[object] | None, Sequence[str] | None]:
@@ -164,6 +171,16 @@ class Kind:
     def as_rows(self, objects: Sequence[CleanObject]) -> Any:  # noqa: ANN401  (what estimators take)
         """The objects as an estimator of scikit-learn takes them."""
         return objects
+
+    def as_copies(self, clean: CleanObject, values: npt.NDArray[np.uint8], *, estimator: bool = False) -> Any:  # noqa: ANN401
+        """Noisy copies with these values, shape (copies, sites), as a function of rows or as an estimator sees them."""
+        return values.astype(np.int64)  # signed and wide: 2·x − 1 is −1 where x is 0
+
+    def training_rows(
+        self, objects: Sequence[CleanObject], sites_of: Callable[[CleanObject], Sites], noise: Noise, seed: int
+    ) -> tuple[Any, int]:
+        """What an estimator is trained on, and how many rows there are of each object, one after the other."""
+        return self.as_rows(objects), 1
 
     def describe(self, clean: CleanObject) -> str:
         """The size of an object in words."""

@@ -25,6 +25,8 @@ from starcert.system.errors import InvalidParameterError
 
 PAIRS, ARCS = "pairs", "arcs"
 EDGE_LAYERS = (PAIRS, ARCS)  # the layers whose sites are the edges of graphs: undirected or directed
+CELLS, WORDS = "cells", "words"
+OPEN_LAYERS = (CELLS, WORDS)  # the layers whose sites hold anything: a value says whether it is hidden, or written anew
 
 Indices: TypeAlias = npt.NDArray[np.int64]
 Coordinates: TypeAlias = Sequence[Indices]

@@ -21,6 +21,7 @@ from typing_extensions import override
 from starcert.math.flips import Flips, ShownFlips, as_positions
 from starcert.objects import Graph, NodeFrame, Sites
 from starcert.objects.columns import ColumnLayer
+from starcert.objects.kinds import kind_of
 from starcert.objects.layers import Numbered
 from starcert.objects.node_sites import NodeGrid, NodeSites
 from starcert.sampling.draws import Draw
@@ -177,6 +178,10 @@ class NoisyVectors(NoisyCopies):
         for each in layers:
             values[:, each.columns] = self._layer_values(each.name)  # type: ignore[attr-defined]
         return values
+
+    def rows(self, *, estimator: bool = False) -> Any:  # noqa: ANN401  (whatever the kind says)
+        """The copies as a function of rows, or an estimator of scikit-learn, sees them."""
+        return kind_of(self._sites.clean).as_copies(self._sites.clean, self.vectors(), estimator=estimator)
 
     def vectors_on(self, device: torch.device, layer: str | None = None) -> torch.Tensor:
         """The same on a device, as bytes."""

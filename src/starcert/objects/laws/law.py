@@ -58,6 +58,7 @@ class Law(ABC):
 
     __slots__ = ()
     name: ClassVar[str]
+    unlisted: ClassVar[str] = ""  # why evidence cannot look at attacks on its sites; "": it can
 
     def __init_subclass__(cls, **more: Any) -> None:  # noqa: ANN401
         super().__init_subclass__(**more)
@@ -114,6 +115,8 @@ class Law(ABC):
         if self.alphabet != alphabet:
             got = f"{self!r} on {self.alphabet} values"
             hint = "Write Categorical(0.1), or 0.1:* in a command, for categories, however many there are."
+            if layer in ("cells", "words"):
+                hint = "Write Mask(0.7); rows whose values are listed are Bits.rows(X) or Categories.rows(X, values=…)."
             raise InvalidParameterError(name, f"be a law on the {alphabet} values of {layer}", got, hint)
         return self
 
@@ -193,6 +196,8 @@ def why_not_alike(law: Law) -> str:
 
 @lru_cache(maxsize=256)
 def _axes_or_reason(law: Law) -> tuple[AxisMoves, ...] | str:
+    if law.unlisted:
+        return law.unlisted
     found = list[AxisMoves]()
     for suffix, moves in zip(law.suffixes, law.moves, strict=True):
         kinds = (coded := _CodedMoves.of(law, moves)).kinds()

@@ -16,10 +16,11 @@ from typing import Any
 
 from starcert.objects.laws.flips import Flip
 from starcert.objects.laws.law import Law
+from starcert.objects.laws.mask import Mask
 from starcert.objects.laws.values import Categorical, Edges
 from starcert.system.errors import InvalidParameterError
 
-LAWS: tuple[type[Law], ...] = (Categorical, Edges, Flip)
+LAWS: tuple[type[Law], ...] = (Categorical, Edges, Flip, Mask)
 """Starcert's own laws."""
 _NUMBERS = ("flip", "categorical", "delete", "add", "change")  # members that are probabilities, in their order
 
@@ -58,6 +59,8 @@ def law_from_json(value: object, find: Callable[[str], object] = defined_law) ->
                 return Flip(p, **more)
             case {"categorical": p, **more}:
                 return Categorical(p, **more)
+            case {"mask": p, **more}:
+                return Mask(p, **more)
             case {"delete": delete, "add": add, "change": change, **more}:
                 return Edges(delete=delete, add=add, change=change, **more)
             case {"delete": delete, "add": add, **more}:

@@ -34,6 +34,7 @@ class AnyFlips(SiteThreat):
     most: int
     by_radius = True
     word = "flips"
+    unit = "flip"
 
     @property
     @override
@@ -42,11 +43,27 @@ class AnyFlips(SiteThreat):
 
     @override
     def label_of(self, size: int) -> str:
-        return f"any {size:,} flip{'s' * (size > 1)}"
+        return f"any {size:,} {self.unit}{'s' * (size > 1)}"
 
     @override
     def allowed(self, sites: Sites, moves: Moves) -> Mask:
         return np.ones_like(moves.edge)
+
+
+@dataclass(frozen=True)
+class Columns(AnyFlips):
+    """`AnyFlips` of rows: whatever any `most` columns say; in text `columns:2`."""
+
+    word = "columns"
+    unit = "column"
+
+
+@dataclass(frozen=True)
+class Words(AnyFlips):
+    """`AnyFlips` of texts: whatever any `most` words are replaced by, each by one; in text `words:3`."""
+
+    word = "words"
+    unit = "word"
 
 
 @dataclass(frozen=True)

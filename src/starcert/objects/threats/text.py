@@ -10,14 +10,14 @@ from urllib.parse import unquote
 
 from starcert.objects.threats.base import Find, Threat
 from starcert.objects.threats.edges import Controlled, LocalBudget, Rewire, Swap, Where
-from starcert.objects.threats.flips import Additions, AnyFlips, Box, Changes, Deletions
+from starcert.objects.threats.flips import Additions, AnyFlips, Box, Changes, Columns, Deletions, Words
 from starcert.objects.threats.nodes import DeleteNode, InjectNode
 from starcert.objects.threats.valence import Valence
 from starcert.system.errors import InvalidParameterError, did_you_mean
 
 THREATS: tuple[type[Threat], ...] = (
     AnyFlips, Box, Deletions, Additions, Changes, Rewire, Swap, LocalBudget, Controlled, Where, Valence, DeleteNode,
-    InjectNode,
+    InjectNode, Columns, Words,
 )  # fmt: skip
 MAX_TOKENS, MAX_NESTED = 1_000, 20
 _OWN = {each.word: each for each in THREATS}
