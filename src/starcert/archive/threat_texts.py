@@ -16,14 +16,14 @@ from typing_extensions import override
 from starcert.archive.untrusted import Field
 from starcert.claims.question import Question
 from starcert.math.channels import MAX_RADIUS
-from starcert.objects.threats import MAX_ATTACKS, THREATS, AnyFlips, Threat, Where, read_threat
+from starcert.objects.threats import MAX_ATTACKS, THREATS, AnyFlips, Threat, Variants, Where, read_threat
 from starcert.system.errors import InvalidParameterError
 
 MAX_WORDS = 2**8  # a text of more words is not read: each operator may nest one threat in another
 
 MAX_TEXT = 10_000  # characters of a text that has words of ours
 
-_WORDS = {each.word for each in THREATS if each is not Where}  # a function cannot be read
+_WORDS = {each.word for each in THREATS if each not in (Where, Variants)}  # a function cannot be read
 _SIGNS = {"(", ")", "|", "&", "+"}
 _STAND_IN = str(AnyFlips(1))
 _TOKENS = re.compile(r"[()]|\S+?(?=\)*(?:\s|$))")

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from starcert.claims.certificates import Certificates
 from starcert.classifiers.base import Classifier, UnsteadyAnswersError
+from starcert.classifiers.variants import asked_about
 from starcert.methods.estimator import GraphLike, as_objects, bound_problem
 from starcert.methods.plausible import find_plausible
 from starcert.methods.recounting import audit_trial
@@ -70,6 +71,13 @@ class ExactClassifier:
             return bound_problem(graphs, noise, self.regions)
         return any_changes(as_objects(graphs), self.regions)
 
+    def _asked(self, graphs: Sequence[GraphLike] | Problem, threat: Threat) -> Problem:
+        """The problem, or that of the objects that a threat makes of these."""
+        if isinstance(graphs, Problem):
+            return graphs
+        made = threat.prepared(given := as_objects(graphs))
+        return any_changes(made, None) if kind_of(*made).of_objects else self.problem(given)
+
     def certify(
         self,
         graphs: Sequence[GraphLike] | Problem,
@@ -96,7 +104,8 @@ class ExactClassifier:
             batch_size: the most attacked graphs that the classifier sees at once; by default as many as it wants.
             progress: whether to draw a progress bar, by default on a terminal only; a text is its title there.
         """
-        begun, asked, problem = time.perf_counter(), read_threat(threat), self.problem(graphs)
+        begun, asked = time.perf_counter(), read_threat(threat)
+        problem = self._asked(graphs, asked)
         given = max_attacks if isinstance(max_attacks, Sequence) else [max_attacks] * len(problem)
         most = [whole_number("max_attacks", each, 1, 2**62) for each in given]
         if not len(problem):
@@ -105,7 +114,7 @@ class ExactClassifier:
             raise InvalidParameterError(
                 "max_attacks", f"be one number, or one for each of {len(problem)} graphs", given
             )
-        job = Job.of(self.base, problem, 0, None, batch_size)
+        job = Job.of(asked_about(problem.kind, self.base), problem, 0, None, batch_size)
         trial = Trial(job, asked, most)
         file = None if store is None else progress_file(Path(store), trial)
         title, shown = (progress, None) if isinstance(progress, str) else ("attacks", progress)

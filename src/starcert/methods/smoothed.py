@@ -26,14 +26,16 @@ from starcert.classifiers.base import Classifier
 from starcert.math.confidence import Bounds, Family, Votes, anytime_bounds, check_alpha, clopper_pearson
 from starcert.math.fallback import BlindAnswers
 from starcert.methods.audit import audit_votes
-from starcert.methods.estimator import ABSTAIN, GraphLike, SmoothedEstimator, as_object, bound_problem
+from starcert.methods.estimator import ABSTAIN, GraphLike, SmoothedEstimator, as_object, as_objects, bound_problem
 from starcert.methods.evidence import with_evidence
 from starcert.methods.fallback import Fallback
 from starcert.methods.preparation import Preparation, plan_of
+from starcert.methods.variants import certify_variants
 from starcert.objects import Sites, binding
 from starcert.objects.binding import Problem, Regions
+from starcert.objects.kinds import kind_of
 from starcert.objects.noise import Noise
-from starcert.objects.threats import Threat
+from starcert.objects.threats import Threat, read_threat
 from starcert.system.errors import InvalidParameterError
 from starcert.system.output import progress_bar
 from starcert.voting.options import Evidence, Voting
@@ -155,7 +157,7 @@ class SmoothedClassifier(SmoothedEstimator):
         threat: Threat | str | None = None,
         evidence: bool | Evidence = False,
         voting: Voting | None = None,
-    ) -> Certificates[VoteProof]:
+    ) -> Certificates[Any]:
         """One certificate for each graph (or for each target of each graph), from fresh or stored votes.
 
         Args:
@@ -173,6 +175,13 @@ class SmoothedClassifier(SmoothedEstimator):
                 the paper's certificate.
             voting: how votes are drawn: when a graph has enough of them, where they are stored and counted.
         """
+        asked = None if threat is None else read_threat(threat)
+        if asked is not None and not isinstance(graphs, Problem):
+            graphs = asked.prepared(as_objects(graphs))
+            if kind_of(*graphs).of_objects:
+                level = check_alpha(self.alpha if alpha is None else alpha) / (len(graphs) if family == "all" else 1)
+                how = partial(self.certify, samples=samples, seed=seed, alpha=level, voting=voting)
+                return certify_variants(graphs, asked, level, how)
         prepared = Preparation.of(
             self.classifier,
             self.problem(graphs),  # once: votes and capacities are of the same regions
@@ -180,7 +189,7 @@ class SmoothedClassifier(SmoothedEstimator):
             self.seed if seed is None else seed,
             alpha=self.alpha if alpha is None else alpha,
             family=family,
-            threat=threat,
+            threat=asked,
             evidence=evidence,
             voting=voting,
             fallback=self._blind_answers,

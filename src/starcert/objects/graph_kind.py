@@ -15,7 +15,7 @@ from starcert.objects.graph import Graph
 from starcert.objects.kinds import Kind, Untouched, attacked_blocks, fixed_at, fixed_columns
 from starcert.objects.laws import Flip
 from starcert.objects.layers import ARCS, PAIRS, Layer
-from starcert.objects.molecules import ORDERS, load_rdkit, orders_of
+from starcert.objects.molecules import ORDERS, load_rdkit, molecule_of, orders_of
 from starcert.objects.noise import Noise
 from starcert.objects.partition import Partition
 from starcert.objects.rule import partition_by_rule
@@ -102,6 +102,12 @@ class GraphKind(Kind):
         has_types = typed and clean.type_names
         edges = np.concatenate(pairs), np.concatenate(types) if has_types else None
         return like_node_sites(clean.frame.with_edges(*edges, None, shown), clean)
+
+    @override
+    def short(self, clean: Any) -> str:
+        if "hydrogens" not in clean.anchored_data:
+            return super().short(clean)
+        return str(load_rdkit("Chem").MolToSmiles(molecule_of(clean, None, None)))
 
     @override
     def describe(self, clean: Any) -> str:

@@ -67,6 +67,7 @@ class Kind:
         site_words: by layer, what a site is called, and what sites are whose value is not 0.
         has_nodes: whether the objects are starcert Graphs, with nodes that a `Partition` divides.
         view: the subclass of `starcert.sampling.batch.NoisyVectors` that classifiers see; None for that class itself.
+        of_objects: whether copies are whole objects, which a base classifier is asked about one by one.
         batch_size: the most copies that an estimator that `fit` trains sees at once; None: as many as any other.
 
     Example:
@@ -80,6 +81,7 @@ class Kind:
     has_nodes: ClassVar[bool] = False
     view: ClassVar[Any] = None
     batch_size: ClassVar[int | None] = None
+    of_objects: ClassVar[bool] = False
 
     @property
     def checked(self) -> bool:
@@ -185,6 +187,10 @@ class Kind:
     def describe(self, clean: CleanObject) -> str:
         """The size of an object in words."""
         return ", ".join(f"{layer.size:,} {layer.name}" for layer in clean.layers)
+
+    def short(self, clean: CleanObject) -> str:
+        """An object on one line, beside others of its sort."""
+        return repr(clean)
 
     def explain(self, clean: CleanObject) -> str:
         """A sentence about what an object holds, for someone whose model cannot answer it."""

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from starcert.classifiers.base import Classifier, named_classes
+from starcert.classifiers.variants import asked_about
 from starcert.datasets.dataset import Dataset
 from starcert.datasets.graph_files import ASK_FOR_TYPES
 from starcert.datasets.node_sites import with_node_sites
 from starcert.datasets.parts import divided, part_if_any, part_of, with_fractions
 from starcert.datasets.tables import MAX_SHOWN
+from starcert.methods.exhaustive import any_changes
 from starcert.methods.fallback import Fallback
 from starcert.objects import CleanObject, Graph, Partition, Sites
 from starcert.objects.binding import Problem, anchor_all, bind, noise_for_sites
@@ -146,6 +148,8 @@ def read_inputs(settings: RunSettings) -> RunInputs:
     undivided = settings.split == "all"
     train, validation = (None if undivided else part_if_any(data, each, seed) for each in ("train", "validation"))
     chosen = with_spares(part.limited(settings.limit, seed), settings.threat, settings.spare_node or {})
+    if settings.threat is not None:
+        chosen = replace(chosen, graphs=tuple(settings.threat.prepared(chosen.graphs)))
     return RunInputs(rule, data, train, validation, chosen, chosen.names != part.names[: len(chosen)])
 
 
@@ -165,7 +169,15 @@ def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = 
         data = aligned(inputs.chosen, base)
         follows = needs_model(settings.regions)
         rule = rule_of(settings.regions, model=model) if follows else inputs.rule
-        if known is not None and not follows:
+        base = asked_about(kind_of(*data.graphs), base)
+        if kind_of(*data.graphs).of_objects:
+            if not settings.exact:
+                hint = "Add --exact. In Python, SmoothedClassifier.certify takes variants too."
+                raise InvalidParameterError(
+                    "threat", "be about sites where votes are drawn", str(settings.threat), hint
+                )
+            problem = any_changes(data.graphs, None)
+        elif known is not None and not follows:
             problem = known.under(settings.noise)
         else:
             problem = problem_of(rule, settings.noise, data)

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from typing_extensions import override
 
 from starcert.math.channels import MAX_RADIUS
-from starcert.objects.layers import EDGE_LAYERS, Layer
+from starcert.objects.layers import EDGE_LAYERS, CleanObject, Layer
 from starcert.objects.noise import Noise
 from starcert.objects.sites import Sites
 from starcert.objects.threats.attacks import (
@@ -96,6 +96,7 @@ class Threat:
     moves_nodes: ClassVar[bool] = False
     anchor: ClassVar[str] = "It is not known from which clean objects these attacks lead to an attacked one."
     by_radius: ClassVar[bool] = False
+    by_reference: ClassVar[bool] = False  # whether its text is the reference to a function, and no number
     most: int
     reference = ""  # what its text begins with instead, where its class was found by that: "file.py:NAME"
 
@@ -129,6 +130,10 @@ class Threat:
     def fits(self, layer: Layer) -> bool:
         """True if sites of a layer can be attacked: only edges, if anything in particular is needed."""
         return not self.needs or layer.name in EDGE_LAYERS
+
+    def prepared(self, objects: Sequence[CleanObject]) -> list[CleanObject]:
+        """The objects as the threat attacks them: usually as they are."""
+        return list(objects)
 
     def check(self, sites: Sites) -> None:
         """Raises `UnfitError` if the object is none that the threat can be asked about."""

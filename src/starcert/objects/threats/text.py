@@ -13,11 +13,12 @@ from starcert.objects.threats.edges import Controlled, LocalBudget, Rewire, Swap
 from starcert.objects.threats.flips import Additions, AnyFlips, Box, Changes, Columns, Deletions, Words
 from starcert.objects.threats.nodes import DeleteNode, InjectNode
 from starcert.objects.threats.valence import Valence
+from starcert.objects.threats.variants import Variants
 from starcert.system.errors import InvalidParameterError, did_you_mean
 
 THREATS: tuple[type[Threat], ...] = (
     AnyFlips, Box, Deletions, Additions, Changes, Rewire, Swap, LocalBudget, Controlled, Where, Valence, DeleteNode,
-    InjectNode, Columns, Words,
+    InjectNode, Columns, Words, Variants,
 )  # fmt: skip
 MAX_TOKENS, MAX_NESTED = 1_000, 20
 _OWN = {each.word: each for each in THREATS}
@@ -127,6 +128,7 @@ class _Reader:
         return self.find(reference)
 
     def _made(self, kind: type[Threat], word: str, rest: str) -> Threat:
+        rest = f"name={rest}" if kind.by_reference and rest else rest
         items = [item.rpartition("=")[::2] for item in rest.split(",")] if rest else []
         options = {key: _value(value) for key, value in items if key}
         numbers = [number for key, value in items if not key and isinstance(number := _value(value), int)]
@@ -136,7 +138,7 @@ class _Reader:
             return kind.read(numbers, options, self._found)
         except InvalidParameterError as error:
             raise InvalidParameterError(self.name, *error.args[1:]) from None
-        except (TypeError, ValueError):
+        except (KeyError, TypeError, ValueError):
             named = [each.name for each in fields(kind) if each.name not in ("most", "predicate")]  # type: ignore[arg-type]
             form = kind.form or ",".join(["NUMBER", *(f"{name}=…" for name in named)])
             raise InvalidParameterError(self.name, f"be written {word}:{form}", f"{word}:{rest}") from None
