@@ -137,3 +137,22 @@ def test_smoothed_attacks_have_words_in_every_view():
     archive = Archive.from_result(found)
     assert archive.rows()[0]["attack"] == shown.words
     assert "attack" not in found.by_p_A.rows()[0]
+
+
+def test_an_attack_is_an_explanation_of_pyg(tmp_path):
+    pytest.importorskip("torch_geometric")
+    graph = sc.Graph(4, [(0, 1), (1, 2)], node_data={"x": [[0], [1], [0], [0]]}).with_bits("x")
+    noise = sc.Noise(pairs=0.1, bits=0.1)
+    base = sc.classifiers.from_callable(lambda each: int(each.number_of_edges() > 2))
+    exact = sc.ExactClassifier(base, noise, {"pairs": "pairs", "bits": "x"})
+    (found,) = exact.certify([graph], threat="flips:1")
+    explained = found.attack().to_explanation(exact.problem([graph]).sites[0])
+    (added,) = {tuple(sorted(pair)) for pair in explained.edge_index.t()[explained.edge_mask > 0].tolist()}
+    assert added not in {(0, 1), (1, 2)}
+    assert explained.edge_index.shape == (2, 6)
+    assert explained.node_mask.sum() == 0
+    assert explained.validate(raise_on_error=True)
+    attack = FoundAttack((len(exact.problem([graph]).sites[0].values) - 1,), (), 0.0)
+    assert attack.to_explanation(exact.problem([graph]).sites[0]).node_mask[:, 0].tolist() == [0, 0, 0, 1]
+    pytest.importorskip("matplotlib")
+    explained.visualize_graph(str(tmp_path / "attack.png"), backend="networkx")

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import repeat
+from typing import Any
 
 import numpy as np
 
 from starcert.objects import Sites
+from starcert.objects.convert import load_module
+from starcert.objects.layers import EDGE_LAYERS
 from starcert.objects.threats.attacks import VALUES, Attacks
 from starcert.objects.threats.valence import keep_valences
 from starcert.objects.words import attack_words
 
+TORCH = "'starcert[torch]'"
 MAX_NAMED = 8  # sites of an attack that are named where there is little room
 
 
@@ -40,6 +44,33 @@ class FoundAttack:
     def words(self) -> str:
         """All that it changes, such as "atom 2: C → N; bond 0–4 added, double"; sites by number, without the object."""
         return "; ".join(self.changes or map(_by_number, self.sites, self.values or repeat(None)))
+
+    def to_explanation(self, sites: Sites) -> Any:  # noqa: ANN401  (of PyG)
+        """The attack as a `torch_geometric.explain.Explanation` of the graph, with the edges that it adds.
+
+        `edge_mask` is 1 at edges that it adds, deletes or gives another type, `node_mask` at nodes whose data it
+        changes; both are 0 elsewhere. `visualize_graph()` draws it.
+
+        Args:
+            sites: of the attacked object, such as `smoothed.sites(graph)`.
+        """
+        explain, torch = load_module("torch_geometric.explain", TORCH), load_module("torch", TORCH)
+        graph = sites.graph
+        edges, nodes = dict.fromkeys(map(tuple, graph.edges.tolist()), 0.0), np.zeros((graph.n_nodes, 1))
+        for site, region in zip(self.sites, sites.regions_at(self.sites).tolist(), strict=True):
+            place = tuple(int(each[0]) for each in sites.coordinates([site]))
+            if sites.layers[region].name in EDGE_LAYERS:
+                edges[place] = 1.0
+            else:
+                nodes[place[0]] = 1.0
+        both = not graph.directed
+        listed = [pair for edge in edges for pair in ((edge, edge[::-1]) if both else (edge,))]
+        return explain.Explanation(
+            edge_index=torch.tensor(listed, dtype=torch.int64).reshape(-1, 2).t().contiguous(),
+            edge_mask=torch.tensor([mask for mask in edges.values() for _ in range(1 + both)]),
+            node_mask=torch.tensor(nodes, dtype=torch.float32),
+            num_nodes=graph.n_nodes,
+        )
 
     def __str__(self) -> str:
         """The same, of many changes the first."""

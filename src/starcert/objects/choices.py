@@ -77,7 +77,7 @@ class Choice(Vector):
 class ChoiceKind(RowKind):
     """The kind of a choice: in words and drawings it is its object."""
 
-    of_objects = True
+    word, of_objects = "object", True
 
     @override
     def as_copies(self, clean: Any, values: npt.NDArray[np.uint8], *, estimator: bool = False) -> Any:

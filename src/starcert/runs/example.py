@@ -17,7 +17,7 @@ from starcert.system.files import write_whole
 from starcert.system.output import csv_lines
 
 EXAMPLES = ("function", "sklearn", "pyg")  # kinds of models, on undirected graphs of three classes
-KINDS = ("molecule", "directed", "nodes", "vector")  # kinds of objects
+KINDS = ("molecule", "directed", "nodes", "vector", "table", "text")  # kinds of objects
 
 
 def files_of(example: str) -> dict[str, str]:

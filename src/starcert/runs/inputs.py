@@ -148,8 +148,6 @@ def read_inputs(settings: RunSettings) -> RunInputs:
     undivided = settings.split == "all"
     train, validation = (None if undivided else part_if_any(data, each, seed) for each in ("train", "validation"))
     chosen = with_spares(part.limited(settings.limit, seed), settings.threat, settings.spare_node or {})
-    if settings.threat is not None:
-        chosen = replace(chosen, graphs=tuple(settings.threat.prepared(chosen.graphs)))
     return RunInputs(rule, data, train, validation, chosen, chosen.names != part.names[: len(chosen)])
 
 
@@ -167,6 +165,8 @@ def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = 
         about: dict[str, Any] = {"nodes": (of_nodes, settings.nodes), "outputs": settings.outputs}
         base = as_classifier(model, settings.model, inputs.chosen, settings.device, **about)
         data = aligned(inputs.chosen, base)
+        if settings.threat is not None:
+            data = replace(data, graphs=tuple(settings.threat.prepared(data.graphs)))
         follows = needs_model(settings.regions)
         rule = rule_of(settings.regions, model=model) if follows else inputs.rule
         base = asked_about(kind_of(*data.graphs), base)

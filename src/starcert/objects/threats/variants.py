@@ -20,9 +20,9 @@ from starcert.system.errors import InvalidParameterError
 
 @dataclass(frozen=True)
 class Variants(Threat):
-    """An attacker who gives any of the objects that a function lists; in text `variants:rules.py:tautomers`.
+    """An attacker who gives any of the objects that a function lists; in text `variants:rules.py:synonyms`.
 
-    The function gets an object and returns others, perhaps as `Listed`, which says why there may be more. The list is
+    `variants:tautomers` is of RDKit's tautomers. The function gets an object and returns others, perhaps as `Listed`, which says why there may be more. The list is
     anchored at the clean object, unless it is an equivalence class: then all of it lists the same.
 
     Args:
@@ -59,7 +59,8 @@ class Variants(Threat):
     @classmethod
     @override
     def read(cls, numbers: Sequence[int], options: Mapping[str, Any], find: Find) -> Self:
-        function: Any = find(name := str(options["name"]))
+        name = str(options["name"])
+        function: Any = tautomers if name == tautomers.__name__ else find(name)
         return cls(function, bool(getattr(function, "equivalence", False)), name)
 
     @override
