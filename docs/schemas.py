@@ -47,7 +47,7 @@ from starcert.cli.run_commands import RunArgument
 from starcert.math.audit import Audit
 from starcert.math.confidence import Votes
 from starcert.math.fallback import BlindAnswers
-from starcert.objects.laws import Categorical, Edges, Flip
+from starcert.objects.laws import Categorical, Edges, Flip, Mask
 from starcert.objects.noise import Noise
 from starcert.runs import grid, run_file
 from starcert.runs.declaration import table_schema
@@ -62,7 +62,13 @@ _TESTS = HERE.parent / "tests"
 ARCHIVES = [path for place in ("archive/*", "golden/archives") for path in sorted(_TESTS.glob(f"{place}/*.json"))]
 """Archives that the tests keep: together they have every field."""
 
-LAWS = (Flip(0.1), Flip(delete=0.1, add=0.1), Categorical(0.1, 2), Edges(delete=0.1, add=0.1, change=0.1, types=2))
+LAWS = (
+    Flip(0.1),
+    Flip(delete=0.1, add=0.1),
+    Categorical(0.1, 2),
+    Edges(delete=0.1, add=0.1, change=0.1, types=2),
+    Mask(0.1),
+)
 """One law for each set of numbers that a file may have."""
 
 _OUTSIDE = {

@@ -16,7 +16,7 @@ from starcert.runs.sources import load_graphs, with_node_labels
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertError
 
-NEEDS = {"molecule": "rdkit", "vector": "sklearn"}
+NEEDS = {"molecule": "rdkit", "vector": "sklearn", "table": "sklearn", "text": "sklearn"}
 
 
 @pytest.fixture(params=KINDS)
@@ -43,7 +43,7 @@ def test_what_init_writes_runs_at_once_and_its_output_repeats_it(here, tmp_path,
     results = tmp_path / "new" / "results"
     archive = read(results / "certificates.json")
     assert sc.metrics.accuracy(archive.certificates, archive.labels) > 0.8
-    many = {"nodes": "nodes", "vector": "rows"}.get(kind, "graphs")
+    many = {"nodes": "nodes", "vector": "rows", "table": "rows", "text": "texts"}.get(kind, "graphs")
     assert re.search(rf"│ {many} +│ {len(archive)} ", out)
     assert f"{many.capitalize()} answered right and certified" in out
     assert "<h2" in (results / "report.html").read_text(encoding="utf-8")

@@ -52,7 +52,12 @@ class AnyFlips(SiteThreat):
 
 @dataclass(frozen=True)
 class Columns(AnyFlips):
-    """`AnyFlips` of rows: whatever any `most` columns say; in text `columns:2`."""
+    """`AnyFlips` of rows: whatever any `most` columns say; in text `columns:2`.
+
+    Example:
+        >>> str(Columns(2)), Columns(2).label
+        ('columns:2', 'any 2 columns')
+    """
 
     word = "columns"
     unit = "column"
@@ -60,7 +65,12 @@ class Columns(AnyFlips):
 
 @dataclass(frozen=True)
 class Words(AnyFlips):
-    """`AnyFlips` of texts: whatever any `most` words are replaced by, each by one; in text `words:3`."""
+    """`AnyFlips` of texts: whatever any `most` words are replaced by, each by one; in text `words:3`.
+
+    Example:
+        >>> str(Words(3)), Words(1).label
+        ('words:3', 'any 1 word')
+    """
 
     word = "words"
     unit = "word"

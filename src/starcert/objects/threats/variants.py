@@ -22,8 +22,9 @@ from starcert.system.errors import InvalidParameterError
 class Variants(Threat):
     """An attacker who gives any of the objects that a function lists; in text `variants:rules.py:synonyms`.
 
-    `variants:tautomers` is of RDKit's tautomers. The function gets an object and returns others, perhaps as `Listed`, which says why there may be more. The list is
-    anchored at the clean object, unless it is an equivalence class: then all of it lists the same.
+    `variants:tautomers` is of RDKit's tautomers. The function gets an object and returns others, perhaps as `Listed`,
+    which says why there may be more. The list is anchored at the clean object, unless it is an equivalence class: then
+    all of it lists the same.
 
     Args:
         function: from an object to others.
