@@ -53,17 +53,14 @@ __version__ = "0.2.0"
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent unless an application wants to hear
 
-__all__ = ["ABSTAIN", "ArchiveError", "Bits", "Bounds", "Categorical", "Categories", "Certificate",
-           "Certificates", "Classifier", "ClassifierError", "CleanObject", "CollectiveClaim",
-           "Edges", "Evidence", "ExactClassifier", "Fallback", "Flip",
-           "Frontier", "Graph", "HashedVotes", "InvalidParameterError",
-           "Kind", "Law", "Layer", "Mask", "Noise", "Partition", "Plan",
-           "Problem", "Region", "SmoothedClassifier", "SmoothedRegressor", "StarcertError", "StoreError", "TableRow",
-           "Threat", "Tokens",
-           "ValueInterval", "ValueRange", "Votes", "Voting", "archive",
-           "baselines", "certify", "classifiers", "clopper_pearson", "datasets", "display",
-           "kernels", "metrics", "models", "regions", "report",
-           "rho_lower", "rho_upper", "slack", "slack_table", "threats", "transforms"]  # fmt: skip
+__all__ = ["ABSTAIN", "ArchiveError", "Bits", "Bounds", "Categorical", "Categories", "Certificate", "Certificates",
+           "Classifier", "ClassifierError", "CleanObject", "CollectiveClaim", "Edges", "Evidence",
+           "ExactClassifier", "Fallback", "Flip", "Frontier", "Graph", "HashedVotes", "InvalidParameterError",
+           "Kind", "Law", "Layer", "Mask", "Noise", "Partition", "Plan", "Problem", "Region", "SmoothedClassifier",
+           "SmoothedRegressor", "StarcertError", "StoreError", "TableRow", "Threat", "Tokens", "ValueInterval",
+           "ValueRange", "Votes", "Voting", "archive", "baselines", "certify", "classifiers", "clopper_pearson",
+           "datasets", "display", "kernels", "metrics", "models", "regions", "report", "rho_lower", "rho_upper",
+           "slack", "slack_table", "threats", "transforms"]  # fmt: skip
 
 _MODULES = {"kernels": "classifiers.kernels", "metrics": "claims.metrics",
             "regions": "objects.regions", "threats": "objects.threats"}  # fmt: skip

@@ -109,7 +109,7 @@ class TextFrame(CellFrame):
         return list(map(" ".join, texts)) if joined else texts
 
 
-class Cells(Vector):
+class OpenObject(Vector):
     """An object whose sites hold anything: a `TableRow`, or `Tokens`."""
 
     contents: tuple[Any, ...]
@@ -129,7 +129,7 @@ class Cells(Vector):
         return digest("cells", self.contents, self.frame.key)
 
 
-class TableRow(Cells):
+class TableRow(OpenObject):
     """A row of a table whose cells may be attacked: numbers, categories or texts; missing ones are None.
 
     Args:
@@ -164,7 +164,7 @@ class TableRow(Cells):
         return f"TableRow({', '.join(f'{name}: {each!r}' for name, each in zip(names, self.contents, strict=True))})"
 
 
-class Tokens(Cells):
+class Tokens(OpenObject):
     """A text as a row of words, each of which may be replaced by one other.
 
     An attack that inserts or deletes a word shifts all that follow, and is none of these.

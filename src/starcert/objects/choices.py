@@ -25,11 +25,11 @@ from starcert.system.errors import InvalidParameterError
 MOST = MAX_VALUES - 1  # other objects of one
 
 
-class Listed(list[Any]):
+class Alternatives(list[Any]):
     """Objects in a list, and why it may not have all: `cut`, a sentence.
 
     Example:
-        >>> Listed([1, 2], cut="RDKit stopped.").cut
+        >>> Alternatives([1, 2], cut="RDKit stopped.").cut
         'RDKit stopped.'
     """
 

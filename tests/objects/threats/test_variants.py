@@ -87,7 +87,7 @@ def test_every_variant_has_votes_of_its_own_and_all_of_alpha():
 
 def test_a_list_that_was_cut_short_is_stated():
     base = sc.classifiers.from_callable(lambda texts: [0] * len(texts), on="vectors")
-    cut = sc.threats.Variants(lambda text: sc.threats.Listed([sc.Tokens("b")], cut="There may be more."))
+    cut = sc.threats.Variants(lambda text: sc.threats.Alternatives([sc.Tokens("b")], cut="There may be more."))
     found = sc.ExactClassifier(base).certify(["a"], threat=cut)
     assert found[0].anchored == "There may be more."
     many = sc.threats.Variants(lambda text: [sc.Tokens(str(each)) for each in range(300)])

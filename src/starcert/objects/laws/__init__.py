@@ -7,5 +7,5 @@ from starcert.objects.laws.reading import LAWS, defined_law, law_from_json, law_
 from starcert.objects.laws.values import Categorical, Edges
 
 __all__ = ["LAWS", "LEAST", "Categorical", "Edges", "Flip", "Law", "Mask", "Move", "TypedFlip", "axis_moves",
-           "channels_of", "defined_law", "law_from_json", "law_from_text", "law_to_text", "probability", "real_number",
-           "why_not_alike"]  # fmt: skip
+           "channels_of", "defined_law", "law_from_json", "law_from_text", "law_to_text", "probability",
+           "real_number", "why_not_alike"]  # fmt: skip

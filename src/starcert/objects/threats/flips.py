@@ -51,11 +51,11 @@ class AnyFlips(SiteThreat):
 
 
 @dataclass(frozen=True)
-class Columns(AnyFlips):
+class AnyColumns(AnyFlips):
     """`AnyFlips` of rows: whatever any `most` columns say; in text `columns:2`.
 
     Example:
-        >>> str(Columns(2)), Columns(2).label
+        >>> str(AnyColumns(2)), AnyColumns(2).label
         ('columns:2', 'any 2 columns')
     """
 
@@ -64,11 +64,11 @@ class Columns(AnyFlips):
 
 
 @dataclass(frozen=True)
-class Words(AnyFlips):
+class AnyWords(AnyFlips):
     """`AnyFlips` of texts: whatever any `most` words are replaced by, each by one; in text `words:3`.
 
     Example:
-        >>> str(Words(3)), Words(1).label
+        >>> str(AnyWords(3)), AnyWords(1).label
         ('words:3', 'any 1 word')
     """
 

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from starcert.objects.threats.base import Find, Threat
 from starcert.objects.threats.edges import Controlled, LocalBudget, Rewire, Swap, Where
-from starcert.objects.threats.flips import Additions, AnyFlips, Box, Changes, Columns, Deletions, Words
+from starcert.objects.threats.flips import Additions, AnyColumns, AnyFlips, AnyWords, Box, Changes, Deletions
 from starcert.objects.threats.nodes import DeleteNode, InjectNode
 from starcert.objects.threats.valence import Valence
 from starcert.objects.threats.variants import Variants
@@ -18,7 +18,7 @@ from starcert.system.errors import InvalidParameterError, did_you_mean
 
 THREATS: tuple[type[Threat], ...] = (
     AnyFlips, Box, Deletions, Additions, Changes, Rewire, Swap, LocalBudget, Controlled, Where, Valence, DeleteNode,
-    InjectNode, Columns, Words, Variants,
+    InjectNode, AnyColumns, AnyWords, Variants,
 )  # fmt: skip
 MAX_TOKENS, MAX_NESTED = 1_000, 20
 _OWN = {each.word: each for each in THREATS}

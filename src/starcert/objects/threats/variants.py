@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from typing_extensions import override
 
-from starcert.objects.choices import Choice, Listed, choices
+from starcert.objects.choices import Alternatives, Choice, choices
 from starcert.objects.graph import Graph
 from starcert.objects.layers import CleanObject
 from starcert.objects.molecules import load_rdkit, molecule_of
@@ -22,9 +22,9 @@ from starcert.system.errors import InvalidParameterError
 class Variants(Threat):
     """An attacker who gives any of the objects that a function lists; in text `variants:rules.py:synonyms`.
 
-    `variants:tautomers` is of RDKit's tautomers. The function gets an object and returns others, perhaps as `Listed`,
-    which says why there may be more. The list is anchored at the clean object, unless it is an equivalence class: then
-    all of it lists the same.
+    `variants:tautomers` is of RDKit's tautomers. The function gets an object and returns others, perhaps as
+    `Alternatives`, which say why there may be more. The list is anchored at the clean object, unless it is an
+    equivalence class: then all of it lists the same.
 
     Args:
         function: from an object to others.
@@ -89,7 +89,7 @@ class Variants(Threat):
         return f"variants:{self.name}"
 
 
-def tautomers(molecule: Graph) -> Listed:
+def tautomers(molecule: Graph) -> Alternatives:
     """The tautomers of a molecule of `Graph.from_smiles`, by RDKit's enumerator, without itself.
 
     Another tautomer may list others: a certificate is anchored at this one.
@@ -105,4 +105,4 @@ def tautomers(molecule: Graph) -> Listed:
     own, typed = chem.MolToSmiles(given), bool(molecule.type_names)
     others = [Graph.from_smiles(smiles, bond_types=typed) for smiles in found.smiles if smiles != own]
     cut = "" if found.status.name == "Completed" else f"RDKit's list of tautomers was cut short ({found.status.name})."
-    return Listed(others, cut=cut)
+    return Alternatives(others, cut=cut)
