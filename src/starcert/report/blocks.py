@@ -191,7 +191,6 @@ class Report:
     values: Mapping[str, object] = field(default_factory=dict)  # what only programs read
     skip: tuple[str, str] | None = None  # where one can skip to by keyboard: an element, and what it is called
     scripts: Sequence[str] = ()  # of a page, beside those that draw plots
-    styles: Sequence[str] = ()
     data: Mapping[str, object] = field(default_factory=dict)  # what these scripts draw from
     needs_script: str = "The plots"  # what is not there without
 

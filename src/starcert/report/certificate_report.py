@@ -242,8 +242,7 @@ def _repeating(words: Words) -> Phrase:
 def _drawn(archive: Archive, words: Words) -> Iterator[Section]:
     """What a page draws: the shares axis by axis, a graph with its nodes, and every row."""
     certificates, known = archive.certificates, any(label is not None for label in archive.labels)
-    about = {"by_radius": findings.has_radii_by_evidence(archive), "weighed": certificates.verdicts is not None,
-             "threat": certificates.listed_threat}  # fmt: skip
+    about = {"weighed": certificates.verdicts is not None, "threat": certificates.listed_threat}
     what = "right and certified" if known else "certified"
     shares = f"The share of {words.many} that are {what} against a number of flips on one axis, with none on the others"
     yield Section("curves", "Axis by axis", [Text(phrase=f"{shares}."), axis_curves(archive, words)], "page")

@@ -44,7 +44,7 @@ def page_of(report: Report) -> str:
     data = {**report.data, "plots": {name: _curves_data(each) for name, each in plots.items()}}
     drawing, script = _resources(["text.js", "svg_plot.js", "charts.js"]), _resources(report.scripts)
     ours = {
-        "style": _resources(["page.css", *report.styles]),
+        "style": _resources(["page.css"]),
         "data": _json(data),
         "drawing": drawing,
         "script": script,

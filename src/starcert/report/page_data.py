@@ -69,14 +69,7 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> dict[str, Any]:
         "axes": list(archive.noise.axes),
         "axis_words": [list(each) for each in attack.axes],  # of one flip, of several, and as a title
         "in_short": _once(in_short(one, attack, archive.class_names) for one in archive.certificates),
-        "regions": [
-            {
-                "name": region,
-                "law": law.describe(),
-                "axes": [archive.noise.axes.index(region + each) for each in law.suffixes],
-            }
-            for region, law in ((region, archive.noise[region]) for region in archive.noise.regions)
-        ],
+        "regions": [{"name": each, "law": archive.noise[each].describe()} for each in archive.noise.regions],
         "classes": list(archive.class_names),
         "fallback": None if bounds.blind is None else bounds.blind.threshold,
         "holds": holds_at_least(archive.certificates.alpha or archive.alpha),

@@ -21,7 +21,6 @@ const Text = (() => {
   const name = (text) => element("bdi", { dir: "auto" }, document.createTextNode(text === "" ? "(no name)" : text));
 
   const count = (value) => value.toLocaleString("en-US");
-  const percent = (share) => `${(100 * share).toFixed(1)}%`;
 
   // A failure probability, rounded up to three digits: to the nearest first, then up where that is less.
   function failure(value) {
@@ -61,5 +60,5 @@ const Text = (() => {
     return list.length > most ? `${shown}; and ${count(list.length - most)} more` : shown;
   }
 
-  return { element, write, name, count, percent, failure, probability, radius, radii, level, levels };
+  return { element, write, name, count, failure, probability, radii, level, levels };
 })();
