@@ -23,7 +23,9 @@ FileArgument = Annotated[
 ]
 OutOption = Annotated[
     Path | None,
-    typer.Option(help="A folder for the page, tables and figures; an interrupted one goes on. Default: benchmark."),
+    typer.Option(
+        help="A folder for the page, tables and figures; an interrupted run resumes there. Default: benchmark."
+    ),
 ]
 WorkersOption = Annotated[
     int | None, typer.Option(help="Worker processes; results do not depend on them. Default: one per core.")

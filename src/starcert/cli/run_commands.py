@@ -227,11 +227,15 @@ _STUDY = "synthetic, samples, kernels, mutag, evidence, digits, cora, regression
 @app.command()
 def reproduce(
     name: Annotated[str, typer.Argument(help=_STUDY, metavar="NAME")],
-    out: Annotated[Path, typer.Option(help="A folder for figures, tables and the page; an interrupted one goes on.")],
+    out: Annotated[
+        Path, typer.Option(help="A folder for figures, tables and the page; an interrupted run resumes there.")
+    ],
     samples: Annotated[
         int | None, typer.Option(help="Estimation votes for each graph. Default: as in the paper.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of all votes. The same seed gives the same tables, byte by byte.")] = 1,
+    seed: Annotated[
+        int, typer.Option(help="The seed of all votes. The same seed gives the same tables, byte by byte.")
+    ] = 1,
     workers: Annotated[
         int | None, typer.Option(help="Worker processes; results do not depend on them. Default: one per core.")
     ] = None,

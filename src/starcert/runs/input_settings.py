@@ -67,7 +67,7 @@ class InputSettings(Struct, frozen=True, kw_only=True):
         main=True, in_training=True, changes="nothing", unsettles=_DATA,
     )]  # fmt: skip
     kind: Annotated[Reference | str | None, RunSetting(
-        "What reads the data, where that does not follow from the file's name: table for a .csv file of categories, "
+        "How the data are read, if the file's name does not tell: table for a .csv file of categories, "
         "or a kind of your own as FILE.PY:NAME or MODULE:NAME.",
         form=str, read=as_kind, metavar="table|FILE.PY:NAME|MODULE:NAME", shown="by the file's name",
         in_training=True, changes="nothing", recorded=False,

@@ -69,8 +69,8 @@ class RunSettings(InputSettings, frozen=True, kw_only=True):
         sweep_help="Look at where the flips of the votes fell, too: levels are compared by what that certifies.",
     )] = False  # fmt: skip
     own_samples: Annotated[int | None, Meta(ge=0, le=10**12), RunSetting(
-        "With evidence, the most noisy copies of attacked versions of a graph: they settle what its own copies "
-        "leave open, and find attacks. 0: none.",
+        "With evidence, at most this many noisy copies of attacked versions of a graph. They settle what its own "
+        "copies leave open, and find attacks. 0: none.",
         shown="as many as samples", sweep_shown="0", table="evidence", of_sweeps=True,
         changes="certificates",
     )] = None  # fmt: skip
@@ -81,7 +81,7 @@ class RunSettings(InputSettings, frozen=True, kw_only=True):
     )] = False  # fmt: skip
     plan: Annotated[Literal["fixed", "decided"], RunSetting(
         "fixed draws all samples. With decided they are an upper limit: a graph gets no more votes once all of the "
-        "threat is certified, or unlikely to be. Bounds are then a little wider: they hold whenever somebody looks.",
+        "threat is certified, or unlikely to be. Bounds are then a little wider: they hold at any time.",
         metavar="fixed|decided", table="voting", implied=True, changes="certificates",
     )] = "fixed"  # fmt: skip
     fallback: Annotated[Reference | str | None, RunSetting(
@@ -121,7 +121,7 @@ class RunSettings(InputSettings, frozen=True, kw_only=True):
         main=True, in_sweeps=False, implied=True,
     )] = False  # fmt: skip
     max_attacks: Annotated[int, Meta(ge=1, le=2**62), RunSetting(
-        "With exact, how many attacks are tried on each graph, at most. A larger number goes on where a smaller one "
+        "With exact, how many attacks are tried on each graph, at most. A larger number resumes where a smaller one "
         "has ended.",
         table="exact", in_sweeps=False, implied=True, changes="nothing",
     )] = MAX_ATTACKS  # fmt: skip

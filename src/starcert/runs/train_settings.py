@@ -23,14 +23,14 @@ class TrainSettings(Struct, frozen=True, kw_only=True):
     """The settings of `starcert train`: its options, and the table [train] of a run file."""
 
     epochs: Annotated[int, Meta(ge=1, le=10**9), TrainSetting(
-        "How often the training graphs are seen, each time with fresh noise.", for_nodes=1000
+        "Passes over the training graphs, each with fresh noise.", for_nodes=1000
     )] = 300  # fmt: skip
     learning_rate: Annotated[float, Meta(ge=0), TrainSetting(
-        "That of AdamW (of Adam for nodes); for graphs it is halved every 50 epochs.", for_nodes=0.01,
+        "The learning rate of AdamW (Adam for nodes); for graphs it is halved every 50 epochs.", for_nodes=0.01,
         must="be a number, 0 or more, such as 0.001",
     )] = 0.001  # fmt: skip
     weight_decay: Annotated[float, Meta(ge=0), TrainSetting(
-        "That of AdamW, or of Adam.", for_nodes=0.0005, must="be a number, 0 or more, such as 0.001"
+        "The weight decay of AdamW (Adam for nodes).", for_nodes=0.0005, must="be a number, 0 or more, such as 0.001"
     )] = 0.001  # fmt: skip
     batch_size: Annotated[int | None, Meta(ge=1, le=10**9), TrainSetting("Graphs in a step.", for_nodes=None)] = 32
     copies: Annotated[int, Meta(ge=1, le=10**6), TrainSetting("Noisy copies of each graph in a step.")] = 1
