@@ -33,7 +33,7 @@ class Counting:
 
 @pytest.mark.parametrize(
     ("how", "description", "after"),
-    [("vote", None, 20), ("vote", "dense core", 60), ("certify", "dense core", 20), ("predict", None, 60)],
+    [("vote", None, 20), ("vote", "dense core", 30), ("certify", "dense core", 20), ("predict", None, 30)],
 )
 def test_a_classifier_that_changes_while_it_votes_is_refused(how, description, after):
     smoothed = worlds.smoothed(Counting(after), description=description)
@@ -52,7 +52,7 @@ def test_a_classifier_that_changes_after_the_audit_has_asked_it_is_refused(monke
         worlds.smoothed(base).vote(worlds.graphs(), **ASKED)
 
 
-@pytest.mark.parametrize("after", [20, 50])
+@pytest.mark.parametrize("after", [20, 25])
 def test_votes_of_a_run_that_changed_its_classifier_serve_nobody(tmp_path, after):
     file = tmp_path / "votes.db"
     worlds.smoothed(description="dense core").vote(worlds.graphs(1), **how_to(store=file, **ASKED))

@@ -56,6 +56,10 @@ class UnsteadyAnswersError(ClassifierError):
     """A classifier answers one copy differently from time to time: what it answered counts for nothing."""
 
 
+class OtherAnswersError(UnsteadyAnswersError):
+    """Two equal copies got different answers during one run: votes that a store keeps of it may be of either kind."""
+
+
 class Classifier(ABC):
     """A base classifier: answers a whole batch of noisy copies of one graph with one class each.
 

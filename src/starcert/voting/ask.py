@@ -225,7 +225,7 @@ def check_kept(job: Job, sites: Sites, batch: Batch, found: Scores) -> None:
 
 def refuse_other_answers(name: str) -> NoReturn:
     """Refuses a classifier that answered an equal copy differently before."""
-    raise base.UnsteadyAnswersError(
+    raise base.OtherAnswersError(
         f"The base classifier answers a noisy copy differently than it answered an equal copy before ({name}). What it "
         "answers depends on the graphs beside it, or on how often it was asked. Take randomness, batch statistics and "
         "counters out of it, or ask about one copy at a time: batch_size=1."

@@ -14,7 +14,7 @@ from os import PathLike
 import numpy as np
 import numpy.typing as npt
 
-from starcert.classifiers.base import Classifier
+from starcert.classifiers.base import Classifier, OtherAnswersError
 from starcert.math.ballots import Ballots
 from starcert.math.chunks import (
     MAX_CHUNK_COUNTS,
@@ -77,7 +77,9 @@ class VotingRun:
                 yield store
                 self.drawn.check()
             except BaseException as error:  # after an interruption, too, its votes are not to be continued
-                if store is not None and (isinstance(error, ChangedError) or not self._is_unchanged()):
+                if store is not None and (
+                    isinstance(error, ChangedError | OtherAnswersError) or not self._is_unchanged()
+                ):
                     store.condemn(CHANGED)
                 raise
 
