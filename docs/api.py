@@ -260,8 +260,9 @@ def _import_of(name: str, module: str) -> str:
         return f"from {home} import {name}"
     if home:  # a name of the package that is no module of that name
         return f"{name} = {path.replace('starcert', 'sc', 1)}"
-    if not value.__module__.startswith("starcert"):
-        return f"from {value.__module__} import {name}"
+    origin = getattr(value, "__module__", module)  # a number has none
+    if not origin.startswith("starcert"):
+        return f"from {origin} import {name}"
     return f"from {objects.__name__ if getattr(objects, name, None) is value else module} import {name}"
 
 
