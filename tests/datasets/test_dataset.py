@@ -142,3 +142,14 @@ def test_one_graph_has_the_classes_of_its_nodes():
     assert (data.of_nodes, data.graph, len(data), data.labels.tolist()) == (True, GRAPHS[2], 1, [0, 1, 0])
     assert replace(data, labels=[1, 1, 1]).of_nodes
     assert repr(pickle.loads(pickle.dumps(data))) == repr(data) == "Dataset(Graph(3 nodes, 0 edges), by class: 2, 1)"
+
+
+def test_keys_of_graphs_are_not_made_before_they_are_needed(monkeypatch):
+    """They are digests of all node data, which may be large; kinds are loaded later than graphs."""
+
+    def fails(_):
+        raise MemoryError
+
+    monkeypatch.setattr(Graph, "key", property(fails))
+    monkeypatch.delattr(Graph, "kind", raising=False)
+    assert len(Dataset([Graph(3, [])])) == 1
