@@ -28,7 +28,7 @@ from starcert.system.output import quantity
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class VariantVotes(SizedProof):
-    """Whether every variant of an object has the answer of the object, each by votes of its own."""
+    """True if every variant of an object has the answer of the object, each by votes of its own."""
 
     threat: Threat
     alpha: float

@@ -2,7 +2,7 @@
 
 A site has three values, whatever it holds: hidden, as given, or written anew by an attacker. A clean object has all of
 them as given, and noise (`Mask`) hides some. What an attacker writes is never known, and nothing here shows it.
-Regions are columns or positions; they must not be read off contents, which attacks change.
+Regions are columns or positions; they must not be derived from contents, which attacks change.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ class CellKind(RowKind):
         return self._together(objects, shown), COPIES
 
     def _together(self, objects: Sequence[Any], shown: Sequence[Shown]) -> Any:  # noqa: ANN401  (as estimators see it)
-        """What is shown of several objects, one after the other."""
+        """The shown values of several objects, one after the other."""
         frames = {each.frame for each in objects}
         if len({each.key for each in frames}) == 1:
             which = np.repeat(np.arange(len(objects)), list(map(len, shown)))

@@ -181,7 +181,7 @@ class Kind:
     def training_rows(
         self, objects: Sequence[CleanObject], sites_of: Callable[[CleanObject], Sites], noise: Noise, seed: int
     ) -> tuple[Any, int]:
-        """What an estimator is trained on, and how many rows there are of each object, one after the other."""
+        """The rows on which an estimator is trained, and their number for each object, one after the other."""
         return self.as_rows(objects), 1
 
     def describe(self, clean: CleanObject) -> str:

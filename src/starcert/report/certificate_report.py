@@ -240,7 +240,7 @@ def _repeating(words: Words) -> Phrase:
 
 
 def _drawn(archive: Archive, words: Words) -> Iterator[Section]:
-    """What a page draws: the shares axis by axis, a graph with its nodes, and every row."""
+    """The drawn parts of a page: the shares axis by axis, a graph with its nodes, and every row."""
     certificates, known = archive.certificates, any(label is not None for label in archive.labels)
     about = {"weighed": certificates.verdicts is not None, "threat": certificates.listed_threat}
     what = "right and certified" if known else "certified"

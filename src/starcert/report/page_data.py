@@ -59,7 +59,7 @@ def objects_of(archive: Archive) -> npt.NDArray[np.int64]:
 
 
 def page_data(archive: Archive, sites: Sequence[Sites]) -> dict[str, Any]:
-    """What the scripts draw of an archive; `sites` are those of its graphs, or other objects."""
+    """The data that scripts draw of an archive; `sites` are those of its graphs, or other objects."""
     objects = objects_of(archive).tolist()
     words = Words.of(sites, nodes=archive.nodes is not None)
     attack = AttackWords(archive.noise, words)

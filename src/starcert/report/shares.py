@@ -1,4 +1,4 @@
-"""How many rows are certified by the number of flips: on one axis as curves, on two axes as maps.
+"""The shares of certified rows by the number of flips: on one axis as curves, on two axes as maps.
 
 A table of these shares is a plane cut out of all radii, with no flips on the other axes. Rows with nothing to flip on
 one of its axes are left out: they would be certified there for nothing.
@@ -27,7 +27,7 @@ MAX_CELLS = 12  # counts of flips on each axis of a map
 
 
 class ShareGrid(NamedTuple):
-    """How many rows are certified, and right where a class is known, at some numbers of flips on one axis or two."""
+    """The numbers of rows that are certified (and right where classes are known) by flips on one axis or two."""
 
     ticks: list[list[int]]
     whole: int  # the rows that count: those with sites on each axis, and a known class where any is known

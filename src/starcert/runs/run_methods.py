@@ -46,7 +46,7 @@ class RunMethod(ABC):
 
     @abstractmethod
     def fits(self, ready: TriedModel) -> bool:
-        """Whether this is what its settings ask of the model."""
+        """True if the model is what its settings need."""
 
     def check(self, ready: TriedModel) -> None:  # noqa: B027  (most refuse nothing)
         """Refuses settings and data that it cannot work with."""
@@ -57,7 +57,7 @@ class RunMethod(ABC):
 
     @abstractmethod
     def forecast(self, ready: TriedModel, place: OutputFolder | None) -> Iterator[str]:
-        """What is known before it begins in a folder, or without one, sentence by sentence."""
+        """The forecast before it begins in a folder, or without one, sentence by sentence."""
 
     @abstractmethod
     def certify(
@@ -71,7 +71,7 @@ class RunMethod(ABC):
 
     @abstractmethod
     def report(self, archive: Any, ready: TriedModel, title: str) -> Report:  # noqa: ANN401
-        """What a page, a terminal and programs show."""
+        """The content of a page, a terminal and programs."""
 
 
 class Smoothed(RunMethod):
