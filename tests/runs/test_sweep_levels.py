@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 import starcert as sc
 from starcert.claims import metrics
 from starcert.math.confidence import Votes, clopper_pearson
-from starcert.runs.sweep_levels import beaten_by, measure_levels, out_of_reach, outcome_of
+from starcert.report.findings import short_axes
+from starcert.runs.sweep_levels import beaten_by, measure_levels, outcome_of
 
 TRUTH = [0, 1, 2, 0, 1, 0, 0]
 CAPACITY = [(4, 9), (1, 9), (4, 2), (4, 9), (4, 3), (0, 5), (4, 9)]
@@ -110,7 +111,7 @@ def test_more_votes_for_the_right_class_are_never_worse():
 def test_the_axes_with_too_few_votes_for_a_flip_are_found():
     def short(samples, capacity=(9, 9), **laws):
         votes = Votes([[samples, 0, 0]], selection=[[10, 0, 0]])
-        return out_of_reach(sc.Noise(**laws), [(0, 0), capacity], votes, 0.01)
+        return short_axes(sc.Noise(**laws), votes, 0.01, 1, [n > 0 for n in capacity])
 
     least = short(5, a=0.01, b=0.4)["a"]
     for n, wanted in ((least - 1, False), (least, True)):

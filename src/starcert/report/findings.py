@@ -11,6 +11,7 @@ from starcert.archive import Archive
 from starcert.claims import metrics
 from starcert.claims.outcomes import SizeCounts
 from starcert.claims.unknown import in_words
+from starcert.math.confidence import Votes
 from starcert.objects.binding import why_no_evidence
 from starcert.objects.noise import Noise
 from starcert.objects.threats import AnyFlips, Box
@@ -252,23 +253,32 @@ def _of(part: int, whole: int, one: str) -> str:
 
 
 def out_of_reach(archive: Archive) -> str:
-    """Says on which axes there are too few votes to certify a single flip, even if they agree; "" if on none."""
-    needed = metrics.votes_needed(
-        archive.noise,
-        archive.alpha,
-        len(archive.class_names),
-        selected_apart=archive.votes.selection is not None,
-        together=archive.together,
-        evidence=archive.evidence is not None,
-        plan="fixed" if archive.votes.history == "fixed" else "decided",
-    )
-    limits = archive.max_radius or (1,) * len(needed)
-    sites = [any(column) for column in metrics.has_sites(archive.certificates).T.tolist()]
-    there = {
-        axis: votes for (axis, votes), some, limit in zip(needed.items(), sites, limits, strict=True) if some and limit
-    }
+    """A sentence about axes on which there are too few votes to certify a single flip, even if they agree; "": none."""
+    possible = [any(column) for column in metrics.has_sites(archive.certificates).T.tolist()]
+    if archive.max_radius is not None:
+        possible = [sites and limit > 0 for sites, limit in zip(possible, archive.max_radius, strict=True)]
+    short = short_axes(archive.noise, archive.votes, archive.counts_alpha, archive.together, possible)
     how = "" if archive.certificates.verdicts is None else "by p_A"
-    return metrics.too_few_votes(int(archive.votes.counts.sum(axis=1).max()), there, how)
+    return metrics.too_few_votes(int(archive.votes.counts.sum(axis=1).max()), short, how)
+
+
+def short_axes(
+    noise: Noise, votes: Votes, alpha: float, together: int, possible: Sequence[bool]
+) -> dict[str, int | None]:
+    """The possible axes on which not even unanimous votes would certify a flip, and how many would; None: none.
+
+    `alpha` is the part that the bounds on class probabilities have.
+    """
+    needed = metrics.votes_needed(
+        noise,
+        alpha,
+        votes.counts.shape[1],
+        selected_apart=votes.selection is not None,
+        together=together,
+        plan="fixed" if votes.history == "fixed" else "decided",
+    )
+    n_votes, places = int(votes.counts.sum(axis=1).max()), zip(needed.items(), possible, strict=True)
+    return {axis: least for (axis, least), some in places if some and (least is None or least > n_votes)}
 
 
 def nothing_to_flip(without: Mapping[str, int], n_graphs: int, words: Words = GRAPHS) -> Iterator[Notice]:

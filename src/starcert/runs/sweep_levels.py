@@ -25,11 +25,11 @@ from starcert.claims.certificates import Certificates
 from starcert.claims.outcomes import SizeCounts, steps_to
 from starcert.claims.paired import paired_difference, share_interval
 from starcert.claims.unknown import unknown_at
-from starcert.math.confidence import Votes
 from starcert.math.copies import Level
 from starcert.math.frontier import levels_of
 from starcert.objects.noise import Noise
 from starcert.objects.threats import Threat
+from starcert.report.findings import short_axes
 from starcert.system.errors import StarcertError
 from starcert.system.output import progress_bar
 
@@ -51,7 +51,7 @@ class LevelOutcome:
     radii: tuple[Radii, ...]  # the maximal certified radii of each graph; none after an abstention
     capacities: npt.NDArray[np.int64]  # how many sites an attacker finds in each graph (row) on each axis (column)
     max_radius: tuple[int, ...] | None  # the box of radii that was looked at; None: all
-    short: dict[str, int | None]  # the axes with too few votes to certify a flip; see `out_of_reach`
+    short: dict[str, int | None]  # the axes with too few votes to certify a flip; see `short_axes`
     by_counts: tuple[Radii, ...] | None = None  # with evidence, the radii by bounds on the class probabilities alone
     by_size: tuple[SizeCounts, ...] = ()  # what becomes of the graphs under a threat: any 1, any 2, … flips
     why_unknown: Callable[[Level], str] = lambda _radius: ""  # why a share of 0 at a radius would say nothing
@@ -91,7 +91,7 @@ class SweepLevel:
     mean_radii: tuple[float | None, ...]  # for each axis; see `LevelReach`
     steps: tuple[int, ...]  # some counts of flips
     shares: tuple[tuple[float | None, ...], ...]  # for each axis and each of these steps; see `LevelReach`
-    short: dict[str, int | None]  # the axes with too few votes to certify a flip; see `out_of_reach`
+    short: dict[str, int | None]  # the axes with too few votes to certify a flip; see `short_axes`
     by_counts: LevelReach | None = None  # with evidence, the reach by the bounds on the class probabilities alone
     by_size: tuple[SizeCounts, ...] = ()  # what becomes of the graphs under a threat: any 1, any 2, … flips
 
@@ -121,27 +121,6 @@ class SweepLevel:
         return (self.accuracy, *(mean or 0.0 for mean in self.mean_radii))
 
 
-def out_of_reach(
-    noise: Noise, capacities: Sequence[tuple[int, ...]], votes: Votes, alpha: float, together: int = 1
-) -> dict[str, int | None]:
-    """The axes with sites on which not even unanimous votes would certify a flip, and how many would; None: none."""
-    n_votes, n_classes = int(votes.counts.sum(axis=1).max()), votes.counts.shape[1]
-    needed = metrics.votes_needed(
-        noise,
-        alpha,
-        n_classes,
-        selected_apart=votes.selection is not None,
-        together=together,
-        plan="fixed" if votes.history == "fixed" else "decided",
-    )
-    sites = zip(*capacities, strict=True)
-    return {
-        axis: least
-        for (axis, least), sizes in zip(needed.items(), sites, strict=True)
-        if max(sizes) > 0 and (least is None or least > n_votes)
-    }
-
-
 def outcome_of(
     certificates: Certificates,
     truth: Sequence[int],
@@ -152,6 +131,7 @@ def outcome_of(
     """The results of certificates, graph by graph, and under a threat."""
     votes, alpha = certificates.votes, certificates.bounds.alpha
     assert votes is not None and alpha is not None  # noqa: PT018
+    possible = [max(sizes) > 0 for sizes in zip(*capacities, strict=True)]
     radii, by_counts = [], []
     with progress_bar("radii", len(certificates)) as advance:
         for one in certificates:
@@ -167,7 +147,7 @@ def outcome_of(
         tuple(radii),
         np.array(capacities, dtype=np.int64),
         certificates.max_radius,
-        out_of_reach(certificates.noise, capacities, votes, alpha, certificates.bounds.family_size),
+        short_axes(certificates.noise, votes, alpha, certificates.bounds.family_size, possible),
         tuple(by_counts) if certificates.verdicts is not None and certificates.asked is None else None,
         () if threat is None else tuple(certificates.counts(truth, threat)),
         unknown_at(certificates),
