@@ -188,3 +188,27 @@ def test_anything_else_is_no_table():
         sc.TableRow.rows([1, 2])
     with pytest.raises(sc.InvalidParameterError, match="numbers, categories or texts"):
         sc.TableRow.rows(pd.DataFrame({"day": pd.to_datetime(["2024-01-01"])}))
+
+
+def test_a_blind_model_answers_where_no_class_is_likely_enough():
+    """It sees the fixed columns alone, and one that peeks is refused."""
+    table, paid = a_table(80)
+    regions = {"columns": ["income", "savings", "age", "owner"]}
+    made = smoothed(0.9, regions=regions).fit(table, paid)
+
+    class Peeks:
+        def predict(self, rows):
+            return [int(row.contents[0] > 1) for row in rows]
+
+    class Blind:
+        def predict(self, rows):
+            return [int(row.contents[1]) for row in rows]
+
+    def certified_by(blind):
+        chosen = sc.Fallback(blind, threshold=0.7)
+        both = sc.SmoothedClassifier(made.classifier, made.noise, regions, fallback=chosen)
+        return both.certify(table[:20], samples=500, threat="columns:2")
+
+    with pytest.raises(sc.InvalidParameterError, match="whatever is attacked"):
+        certified_by(Peeks())
+    assert certified_by(Blind()).certified_accuracy(paid[:20], 1) > 0.4

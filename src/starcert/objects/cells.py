@@ -49,6 +49,10 @@ class CellFrame(VectorFrame):
         return (Layer(self.layer, self.n_columns, self.alphabet),)
 
     @abstractmethod
+    def missing(self, column: int) -> Any:  # noqa: ANN401  (as contents are)
+        """What stands for nothing in a column."""
+
+    @abstractmethod
     def shown(self, rows: Sequence[Sequence[Any]], which: Indices, shown: Shown, *, joined: bool) -> Any:  # noqa: ANN401
         """These rows as a function sees them, where what is not shown is missing; `joined`: as an estimator does."""
 
@@ -65,6 +69,10 @@ class TableFrame(CellFrame):
     @override
     def key(self) -> str:
         return digest("cells", self.names, self.types)
+
+    @override
+    def missing(self, column: int) -> Any:
+        return np.nan if self.types[column] == "number" else None
 
     @override
     def shown(self, rows: Sequence[Sequence[Any]], which: Indices, shown: Shown, *, joined: bool) -> Any:
@@ -99,6 +107,10 @@ class TextFrame(CellFrame):
     @override
     def key(self) -> str:
         return digest("words", self.n_columns, self.mask)
+
+    @override
+    def missing(self, column: int) -> str:
+        return self.mask
 
     @override
     def shown(self, rows: Sequence[Sequence[Any]], which: Indices, shown: Shown, *, joined: bool) -> Any:
@@ -200,7 +212,15 @@ class CellKind(RowKind):
 
     @override
     def with_values(self, sites: Sites, values: Any, *, typed: bool = True) -> Vector:
-        raise InvalidParameterError("threat", f"list values, but {_UNKNOWN}")
+        # One of many attacks: what is written anew is missing, as if it were hidden.
+        clean: Any = sites.clean
+        contents = list(clean.contents)
+        for block, offset, size in zip(sites.blocks, sites.offsets, sites.sizes, strict=True):
+            columns = block.coordinates(np.arange(size))[0]
+            for column in columns[np.asarray(values[offset : offset + size]) != GIVEN].tolist():
+                contents[column] = clean.frame.missing(column)
+        found: Vector = type(clean)._made(tuple(contents), clean.frame)
+        return found
 
     @override
     def as_copies(self, clean: Any, values: npt.NDArray[np.uint8], *, estimator: bool = False) -> Any:
