@@ -9,7 +9,9 @@ import pytest
 from starcert.objects.threats import (
     THREATS,
     Additions,
+    AnyColumns,
     AnyFlips,
+    AnyWords,
     Box,
     Changes,
     Controlled,
@@ -20,6 +22,7 @@ from starcert.objects.threats import (
     Rewire,
     Swap,
     Valence,
+    Variants,
     Where,
     read_threat,
     threat_of,
@@ -34,6 +37,8 @@ def near(frame, u, v):
 EVERY = {
     AnyFlips(2): ("flips:2", "any 2 flips"),
     AnyFlips(1): ("flips:1", "any 1 flip"),
+    AnyColumns(2): ("columns:2", "any 2 columns"),
+    AnyWords(1): ("words:1", "any 1 word"),
     Deletions(2): ("deletions:2", "at most 2 deletions"),
     Deletions(1): ("deletions:1", "1 deletion"),
     Additions(3): ("additions:3", "at most 3 additions"),
@@ -52,6 +57,7 @@ EVERY = {
     Controlled(7, 1): ("controlled:1,nodes=7", "1 flip at 7"),
     Where(near, 2): ("where:2,name=near", "at most 2 flips where near"),
     Where(near, 1, layer="pairs"): ("where:1,name=near,layer=pairs", "1 flip where near"),
+    Variants(near): ("variants:near", "any variant of near"),
     Valence(2): ("valence:2", "at most 2 changes that keep valences"),
     Valence(1, ("C", "N"), valences={"S": 2, "C": 3}): (
         "valence:1,elements=C|N,valences=C:3|S:2",
