@@ -73,7 +73,8 @@ class AttackedObjects(NamedTuple):
 
     def _outcome(self, job: Job, sites: Sites) -> Asking[PieceOutcome]:
         copies = show_attacked(job.classifier, sites, Attacks.joined([NO_CHANGE, self.attacks]))
-        found = yield Batch(copies, f"graph {self.graph}, attacks {self.first} to {self.first + len(self.attacks) - 1}")
+        name = f"graph {self.graph}, attacks {self.first} to {self.first + len(self.attacks) - 1}"
+        found = yield Batch(copies, name, distinct=True)
         answers = np.asarray(found.answers).reshape(len(copies), -1)
         clean, changed = answers[0], answers[1:] != answers[0]
         broken = changed.any(axis=0)

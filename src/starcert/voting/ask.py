@@ -45,6 +45,7 @@ class Batch(NamedTuple):
     name: str  # of the piece, for errors: "graph 0, selection chunk 1"
     scored: bool = False  # whether the numbers that the answers come from are needed
     as_written: bool = False  # whether it is asked without its shortcuts
+    distinct: bool = False  # whether all copies that will be asked about are known to differ, as all attacks do
 
 
 Asking: TypeAlias = Generator[Batch, Scores, Answers]
@@ -138,10 +139,14 @@ _TABLES: WeakKeyDictionary[Job, Tables] = WeakKeyDictionary()
 
 def table_of(job: Job, sites: Sites) -> Table | None:
     """The answers on copies of an object that a job has kept here; None where looking costs more than asking."""
+    table = _kept_by(job, sites)
+    return table if table is not None and table.in_use else None
+
+
+def _kept_by(job: Job, sites: Sites) -> Table | None:
     if job.classifier.backend != "cpu":  # bringing the copies here takes longer than classifying them
         return None
-    table = _TABLES.setdefault(job, Tables()).of(sites, job.noise)
-    return table if table.in_use else None
+    return _TABLES.setdefault(job, Tables()).of(sites, job.noise)
 
 
 def _answers(job: Job, pieces: Sequence[tuple[Sites, Piece[Answers]]]) -> list[Answers]:
@@ -192,7 +197,7 @@ def _scores(classifier: Classifier, batches: Sequence[Batch]) -> list[Scores]:
 
 def _found(job: Job, sites: Sites, batch: Batch) -> Scores:
     """The answers of the classifier on a batch, or its earlier answers on equal copies, if answers alone are needed."""
-    table = None if batch.scored or batch.as_written else table_of(job, sites)
+    table = None if batch.scored or batch.as_written or batch.distinct else table_of(job, sites)
     if table is None:
         return _scores_of(job.classifier, batch)
 
@@ -204,9 +209,9 @@ def _found(job: Job, sites: Sites, batch: Batch) -> Scores:
         parts = (_scores_of(job.classifier, batch._replace(copies=some)) for some in copies.split(most))
         return np.concatenate([np.asarray(part.answers, dtype=np.int64) for part in parts])
 
-    def settle(copies: Copies) -> None:
+    def settle(copies: Copies, other: npt.NDArray[np.bool_]) -> None:
         found = _scores_of(job.classifier, batch._replace(copies=copies, scored=True))
-        if not base.are_tied(found).all():
+        if (other & ~base.are_tied(found)).any():
             refuse_other_answers(batch.name)
 
     return Scores(table.answers(batch.copies, answers, settle))
@@ -214,12 +219,11 @@ def _found(job: Job, sites: Sites, batch: Batch) -> Scores:
 
 def check_kept(job: Job, sites: Sites, batch: Batch, found: Scores) -> None:
     """Refuses a classifier whose answers on copies are not those that votes were counted with; ties may differ."""
-    table = table_of(job, sites)
+    table = _kept_by(job, sites)
     if table is None:
         return
     places, kept = table.known(batch.copies)
-    other = np.asarray(found.answers)[places] != kept
-    if (other & ~base.are_tied(found)[places]).any():
+    if len(places) and ((np.asarray(found.answers)[places] != kept) & ~base.are_tied(found)[places]).any():
         refuse_other_answers(batch.name)
 
 

@@ -11,7 +11,8 @@ those that are kept. An answer that stands for more than one in `COPIES` of the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Sequence
+from itertools import repeat
 from threading import Lock
 from time import perf_counter
 from typing import NamedTuple
@@ -33,7 +34,7 @@ RARE = 1e-9  # where two copies are equal with a smaller probability, none is lo
 Answers = npt.NDArray[np.int64]
 Places = npt.NDArray[np.int64]
 Ask = Callable[[Copies], Answers]
-Settle = Callable[[Copies], None]
+Settle = Callable[[Copies, npt.NDArray[np.bool_]], None]
 
 
 class Known(NamedTuple):
@@ -50,99 +51,110 @@ class Table:
         self.in_use = in_use
         self.n_bytes = self.n_looked = self.n_asked = 0
         self._max_bytes, self._lock = max_bytes, Lock()
-        self._slots: dict[Key, int] = {}
-        self._answers: Answers = np.empty(0, dtype=np.int64)  # a row for each slot, and room for more
-        self._votes = np.empty(0, dtype=np.int64)  # how many votes each answer stands for
-        self._checked = np.empty(0, dtype=np.bool_)  # whether it was asked for once more
         self._looking = self._asking = 0.0  # seconds
+        self._empty()
 
     def answers(self, copies: Copies, ask: Ask, settle: Settle) -> Answers:
         """The answers on all copies; `ask` is called about the distinct ones that have none yet.
 
-        `settle` receives copies that got another answer than before, and refuses the classifier unless they are ties.
+        `settle` receives copies that got another answer than before, and for which target, and refuses the classifier
+        unless they are ties.
         """
-        begun = perf_counter()
-        ranks = dict[Key, int]()  # of the distinct copies
-        rank_of = np.array([ranks.setdefault(key, len(ranks)) for key in keys_of(copies)], dtype=np.int64)
-        votes = np.bincount(rank_of, minlength=len(ranks))
-        firsts, lasts = np.empty((2, len(ranks)), dtype=np.int64)
-        lasts[rank_of] = np.arange(len(copies))
-        firsts[rank_of[::-1]] = np.arange(len(copies))[::-1]
+        begun, n_copies = perf_counter(), len(copies)
+        keys = keys_of(copies)
         with self._lock:
-            slots = self._slots_of(ranks)
-            known = slots >= 0
-            kept = self._answers[slots[known]]
-            total, before, checked = self.n_looked + len(copies), np.zeros_like(votes), np.zeros(len(votes), np.bool_)
-            before[known], checked[known] = self._votes[slots[known]], self._checked[slots[known]]
-        again = np.flatnonzero(~checked & (before + votes > 1) & (COPIES * (before + votes) > total))
-        wanted = np.concatenate([firsts[~known], lasts[again]])
+            slots, n_slots = self._slots_of(keys), len(self._slots)
+            known, new = slots >= 0, np.flatnonzero(slots < 0)
+            kept, before, checked = self._answers[slots[known]], self._votes[:n_slots], self._checked[:n_slots]
+        ranks = dict[Key, int]()  # of the distinct copies that are new
+        rank_of = np.array([ranks.setdefault(keys[copy], len(ranks)) for copy in new.tolist()], dtype=np.int64)
+        slots[new] = n_slots + rank_of
+        firsts, lasts = np.empty(len(ranks), dtype=np.int64), np.empty(n_slots + len(ranks), dtype=np.int64)
+        firsts[rank_of[::-1]] = new[::-1]
+        lasts[slots] = np.arange(n_copies)
+        votes = np.bincount(slots, minlength=len(lasts))
+        total = np.append(before, np.zeros(len(ranks), dtype=np.int64)) + votes
+        frequent = (votes > 0) & (total > 1) & (COPIES * total > self.n_looked + n_copies)
+        frequent[:n_slots] &= ~checked
+        again = np.flatnonzero(frequent)
         asking = perf_counter()
-        given = ask(_chosen(copies, wanted)) if len(wanted) else kept
-        answered = perf_counter()
-        found = np.empty((len(ranks), *given.shape[1:]), dtype=np.int64)
+        given = ask(_chosen(copies, firsts)) if len(firsts) else kept[:0]
+        found = np.empty((n_copies, *given.shape[1:]), dtype=np.int64)
         if len(kept):
             found[known] = kept
-        if len(wanted):
-            n_new = len(wanted) - len(again)
-            found[~known] = given[:n_new]
-            changed = (given[n_new:] != found[again]).any(axis=tuple(range(1, given.ndim)))
-            if changed.any():
-                settle(_chosen(copies, lasts[again[changed]]))
+        if len(new):
+            found[new] = given[rank_of]
+        if len(again):  # by themselves: in another batch than before
+            places = lasts[again]
+            other = ask(_chosen(copies, places)) != found[places]
+            some = other.reshape(len(again), -1).any(axis=1)
+            if some.any():
+                settle(_chosen(copies, places[some]), other[some])
+        answered = perf_counter()
         with self._lock:
-            self._keep(ranks, found, votes, again)
-            self.n_looked, self.n_asked = total, self.n_asked + len(wanted)
+            self.n_looked, self.n_asked = self.n_looked + n_copies, self.n_asked + len(firsts) + len(again)
             self._asking += answered - asking
-            self._looking += asking - begun + perf_counter() - answered
-            self._judge()
-        every: Answers = found[rank_of]
-        return every
+            if self.in_use:
+                self._keep(ranks, given, votes, again, n_slots)
+                self._looking += asking - begun + perf_counter() - answered
+                self._judge()
+        return found
 
     def known(self, copies: Copies) -> Known:
         """The answers that are kept on some copies."""
-        if not self._slots:
-            return Known(np.empty(0, dtype=np.int64), self._answers[:0])
         with self._lock:
-            slots = self._slots_of(keys_of(copies))
+            slots = self._slots_of(keys_of(copies)) if self._slots else np.empty(0, dtype=np.int64)
             places = np.flatnonzero(slots >= 0)
             return Known(places, self._answers[slots[places]])
 
     def clear(self) -> None:
-        """Forgets all answers, for good: other objects need the memory, or it saves no time."""
+        """Forgets all answers, for good: other objects need the memory."""
         with self._lock:
-            self._forget()
+            self.in_use = False
+            self._empty()
 
-    def _forget(self) -> None:
-        self.in_use, self.n_bytes = False, 0
-        self._slots = {}
+    def _empty(self) -> None:
+        self.n_bytes = 0
+        self._slots: dict[Key, int] = {}
+        self._answers: Answers = np.empty(0, dtype=np.int64)  # a row for each slot, and room for more
+        self._votes = np.empty(0, dtype=np.int64)  # how many votes each answer stands for
+        self._checked = np.empty(0, dtype=np.bool_)  # whether it was asked for once more
 
-    def _slots_of(self, keys: Collection[Key]) -> Places:
-        return np.array(list(map(self._slots.get, keys, [-1] * len(keys))), dtype=np.int64)
+    def _slots_of(self, keys: Sequence[Key]) -> Places:
+        return np.fromiter(map(self._slots.get, keys, repeat(-1)), dtype=np.int64, count=len(keys))
 
-    def _keep(self, ranks: dict[Key, int], found: Answers, votes: Places, again: Places) -> None:
+    def _keep(self, ranks: dict[Key, int], given: Answers, votes: Places, again: Places, n_slots: int) -> None:
         """Adds what was asked about, while there is room, and the votes that every answer stands for."""
-        room = len(ranks) + len(self._slots) - len(self._votes)
-        if room > 0:
-            more = max(room, len(self._votes), PROBE)
-            rows = np.zeros((more, *found.shape[1:]), dtype=np.int64)
-            self._answers = np.concatenate([self._answers, rows]) if len(self._votes) else rows
-            self._votes = np.concatenate([self._votes, np.zeros(more, dtype=np.int64)])
-            self._checked = np.concatenate([self._checked, np.zeros(more, dtype=np.bool_)])
-        size = found[:1].nbytes + ENTRY_BYTES
+        self._votes[:n_slots] += votes[:n_slots]
+        self._checked[again[again < n_slots]] = True
+        if not ranks:
+            return
+        checked = np.zeros(len(ranks), dtype=np.bool_)
+        checked[again[again >= n_slots] - n_slots] = True
+        size, added = given[:1].nbytes + ENTRY_BYTES, list[int]()
         for key, rank in ranks.items():
-            if key not in self._slots and self.n_bytes + size + len(key) <= self._max_bytes:
+            if self.n_bytes + size + len(key) > self._max_bytes:
+                break
+            if key not in self._slots:  # another thread may have added it
                 self.n_bytes += size + len(key)
                 self._slots[key] = len(self._slots)
-                self._answers[self._slots[key]] = found[rank]
-        slots = self._slots_of(ranks)
-        self._votes[slots[slots >= 0]] += votes[slots >= 0]
-        self._checked[slots[again][slots[again] >= 0]] = True
+                added.append(rank)
+        first, end = len(self._slots) - len(added), len(self._slots)
+        if end > len(self._votes):
+            more = max(end - len(self._votes), min(first, (self._max_bytes - self.n_bytes) // size))
+            rows = np.zeros((more, *given.shape[1:]), dtype=np.int64)
+            self._answers = np.concatenate([self._answers, rows]) if first else rows
+            self._votes = np.append(self._votes, np.zeros(more, dtype=np.int64))
+            self._checked = np.append(self._checked, np.zeros(more, dtype=np.bool_))
+        self._answers[first:end], self._votes[first:end] = given[added], votes[n_slots:][added]
+        self._checked[first:end] = checked[added]
 
     def _judge(self) -> None:
         """Ends the use of a table that takes longer than it saves; the share of equal copies only grows."""
         if self.n_looked >= PROBE and self.n_asked:
             saved = self._asking / self.n_asked * (self.n_looked - self.n_asked)
             if saved < self._looking:
-                self._forget()
+                self.in_use = False  # the audit still compares the answers that it has given
 
 
 class Tables:
@@ -157,8 +169,11 @@ class Tables:
         key = sites.clean.key, sites.frame.key, sites.key
         with self._lock:
             if key not in self._tables:
-                for old in list(self._tables.values()):
-                    if 2 * sum(table.n_bytes for table in self._tables.values()) > self._max_bytes:
+                in_use = [table for table in self._tables.values() if table.n_bytes]
+                n_bytes = sum(table.n_bytes for table in in_use)
+                for old in in_use:
+                    if 2 * n_bytes > self._max_bytes:
+                        n_bytes -= old.n_bytes
                         old.clear()
                 usable = equal_probability(sites, noise) >= RARE
                 self._tables[key] = Table(self._max_bytes // 2, in_use=usable)

@@ -20,6 +20,7 @@ from starcert.voting.counting import ChunkAgain
 from starcert.voting.plans import Chunk, Job, Tally
 from starcert.voting.store import VoteStore
 
+SPREAD = 4  # at most this many chunks of each graph, evenly spread, may be counted again, beside its first and last
 MAX_SHARE = 0.03  # of the votes of a run, or of the stored ones of a graph, that are counted again beside the two ends
 
 CHANGED = (
@@ -37,11 +38,16 @@ class ChangedError(ClassifierError):
 
 
 class DrawnVotes:
-    """The beginnings of the first and the last estimation chunk that a run drew of each graph."""
+    """The beginnings of some estimation chunks that a run drew of each graph: the first, the last, some in between.
+
+    They are votes, with the answers that counted, whoever gave them: a worker, or a table that has ended since. The
+    numbers of those in between are multiples of a power of two, so that the order of chunks does not matter.
+    """
 
     def __init__(self, job: Job) -> None:
         self._job = job
-        self._ends: dict[int, dict[int, Tally]] = {}
+        self._kept: dict[int, dict[int, Tally]] = {}
+        self._steps: dict[int, int] = {}
         self._votes = 0
 
     def note(self, tally: Tally) -> None:
@@ -50,13 +56,16 @@ class DrawnVotes:
         if purpose != "estimation" or tally.first is None:
             return
         self._votes += samples
-        ends = self._ends.setdefault(graph, {})
-        ends[number] = Tally(tally.chunk, tally.counts, first=tally.first)  # the flips take more memory
-        self._ends[graph] = {each: ends[each] for each in (min(ends), max(ends))}
+        kept = self._kept.setdefault(graph, {})
+        kept[number] = Tally(tally.chunk, tally.counts, first=tally.first)  # the flips take more memory
+        step = self._steps.get(graph, 1)
+        while len(spread := [each for each in kept if each % step == 0]) > SPREAD:
+            step = self._steps[graph] = 2 * step
+        self._kept[graph] = {each: kept[each] for each in {*spread, min(kept), max(kept)}}
 
     def check(self, *, ends_only: bool = False) -> None:
         """Raises a ChangedError if the classifier answers some of them differently now; ties may go either way."""
-        drawn = [tally for graph in sorted(self._ends) for _, tally in sorted(self._ends[graph].items())]
+        drawn = [tally for graph in sorted(self._kept) for _, tally in sorted(self._kept[graph].items())]
         most = 2 if ends_only else max(2, int(MAX_SHARE * self._votes / MIN_BATCH))
         for place in np.unique(np.linspace(0, len(drawn) - 1, min(most, len(drawn))).astype(int)).tolist():
             self._check(drawn[place])
