@@ -204,6 +204,20 @@ def test_samples_are_a_most_where_what_is_asked_is_decided(project, here):
     assert 'plan = "decided"' in (project / "soon" / "run.toml").read_text()
 
 
+def test_quick_stops_where_the_threat_is_decided_and_longer_runs_point_to_it(project, here):
+    words = ("certify", "run.toml", "--samples", 5000, "--threat", "flips:1")
+    status, out, _ = here(*words, "--out", "fixed")
+    assert status == 0
+    assert "--quick" in out
+    status, out, _ = here(*words, "--quick", "--out", "soon")
+    assert status == 0
+    assert "--quick" not in out
+    assert 'plan = "decided"' in (project / "soon" / "run.toml").read_text()
+    status, _, err = here("certify", "run.toml", "--quick", "--out", "none")
+    assert status != 0
+    assert "needs a threat" in err
+
+
 def test_anchored_regions_are_said_to_be(project, here):
     words = ("--model", "model.py:classifier", "--data", "graphs", "--regions", "communities", "--samples", 200)
     status, out, _ = here("certify", *words, "--noise", "inside=0.05,between=0.3", "--out", "new")
