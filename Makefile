@@ -60,6 +60,8 @@ bench: $(READY)  ## speed and memory, next to the straightforward way
 	$(BIN)/python benchmarks/sampling.py
 	$(BIN)/python benchmarks/gnn.py
 	$(BIN)/python benchmarks/layers.py
+	$(BIN)/python benchmarks/distinct.py
+	$(BIN)/python benchmarks/large.py
 	$(BIN)/python benchmarks/classifiers.py
 	$(BIN)/python benchmarks/recording.py
 	$(BIN)/python benchmarks/evidence.py
