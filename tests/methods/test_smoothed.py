@@ -200,7 +200,6 @@ def test_bad_parts_are_refused(arguments, named):
         ({"samples": 10.5}, "samples"),
         ({"selection_samples": 0}, "selection_samples"),
         ({"seed": -1}, "seed"),
-        ({"seed": None}, "seed"),
         ({"chunk_size": 0}, "chunk_size"),
         ({"batch_size": 0}, "batch_size"),
         ({"graphs": []}, "graphs"),
