@@ -264,6 +264,7 @@ class Hashed(TriedMethod):
         return Result(threat, outcomes, None, model.groups * len(rows), passes, seconds)
 
 
+MAX_SOLVED = 4_000  # nodes whose propagation is solved, by a dense matrix
 WEIGHTS = 0.6, 0.4, 0.2, 0.1, 0.05, 0.025  # the more links nodes have, the less one of them should weigh
 
 
@@ -337,6 +338,10 @@ class OverLinks(OfLinks):
     name, certifies = "link propagation", "blind scores propagated over links; certain"
     settings = (0.1, 0.2, 0.3)  # what scores count that are not propagated
     decides = False
+
+    @override
+    def fits(self, train: Nodes) -> bool:
+        return train.graph.n_nodes <= MAX_SOLVED
 
     @override
     def words(self, setting: float) -> str:
