@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import islice, product
 from typing import Any, Self
 
 import numpy as np
@@ -163,9 +163,8 @@ class Statistics:
         """An attack that changes the answer, if one is found; and whether all attacks were tried."""
         pairs = _Pairs(graph)
         singles = max(deletions + additions for deletions, additions in cells) == 1 and pairs.total <= MAX_SINGLE
-        tried = list(pairs.singles(cells) if singles else self._likely(pairs, cells))
-        for start in range(0, len(tried), DRAWN):
-            some = tried[start : start + DRAWN]
+        tried = pairs.singles(cells) if singles else self._likely(pairs, cells)
+        while some := list(islice(tried, DRAWN)):
             answers = self._answers(self._rows([pairs.attacked(attack) for attack in some]))
             if len(others := np.flatnonzero(answers != label)):
                 attack, answer = some[others[0]], int(answers[others[0]])
