@@ -122,6 +122,7 @@ class Tried(Ours):
 BENCHMARK = """
 data = ["compared.py:graphs"]
 methods = ["blind", "compared.py:Votes", "compared.py:Tried"]
+twins = "apart"
 threats = ["flips:3", "deletions:2"]
 folds = 2
 certificates = true
