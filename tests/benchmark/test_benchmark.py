@@ -56,7 +56,7 @@ def test_every_method_answers_the_same_graphs(done):
     for row in rows:
         assert len(row["tries"]) == (1 if row["method"] == "blind" else 3)
         assert row["chosen"] in row["tries"]
-        assert (row["alpha"] is None) == row["method"].startswith(("blind", "plain", "hashed"))
+        assert (row["alpha"] is None) == row["method"].startswith(("blind", "plain", "hashed", "statistics"))
         assert row["forward_passes"] > 0
         for _, certified, broken in row["outcomes"]:
             assert broken is None or broken > certified

@@ -14,6 +14,7 @@ from starcert.benchmark.methods import Fitted, TriedMethod
 from starcert.benchmark.outcomes import KINDS, Result, Timed, kind_of
 from starcert.models import Statistics
 
+NEIGHBOURS = 31
 QUANTITIES = ("nodes", "labels", "edges"), ("nodes", "labels", "edges by label")
 
 
@@ -27,13 +28,16 @@ def _estimators() -> Mapping[str, Callable[[], Any]]:
     return {
         "forest, 5 in a leaf": lambda: RandomForestClassifier(100, min_samples_leaf=5, random_state=0),
         "forest, 20 in a leaf": lambda: RandomForestClassifier(100, min_samples_leaf=20, random_state=0),
-        "31 neighbours": lambda: make_pipeline(StandardScaler(), KNeighborsClassifier(31)),
+        f"{NEIGHBOURS} neighbours": lambda: make_pipeline(StandardScaler(), KNeighborsClassifier(NEIGHBOURS)),
         "logistic regression": lambda: make_pipeline(StandardScaler(), LogisticRegression(max_iter=2_000)),
     }
 
 
 class OfStatistics(TriedMethod):
-    """Four estimators, on the number of edges or on those between node labels; validation graphs choose."""
+    """Four estimators, on the number of edges or on those between node labels; validation graphs choose.
+
+    Few graphs to train on have no 31 neighbours.
+    """
 
     name, certifies = "statistics", "scikit-learn on numbers of nodes and edges; certain"
     of_nodes, trains = False, False
@@ -54,7 +58,8 @@ class OfStatistics(TriedMethod):
     @override
     def fit(self, train: Objects, validation: Objects, threat: str) -> Fitted:
         labelled = any("label" in graph.node_data for graph in train.graphs)
-        self.settings = [*product(_estimators(), QUANTITIES[: 1 + labelled])]
+        names = [each for each in _estimators() if len(train) >= NEIGHBOURS or each != f"{NEIGHBOURS} neighbours"]
+        self.settings = [*product(names, QUANTITIES[: 1 + labelled])]
         return super().fit(train, validation, threat)
 
     @override
