@@ -44,7 +44,7 @@ def two():
 LITTLE = {
     "data": ("rings.py:rings",), "folds": 1, "graphs": 4, "held": 2, "samples": 200, "own_samples": 60,
     "choosing_samples": 60, "max_attacks": 60, "max_epochs": 2, "hidden": 4, "threats": ("flips:3", "deletions:2"),
-    "methods": ("two-way", "one-way", "plain"), "certificates": True,
+    "methods": ("two-way", "one-way", "plain"), "certificates": True, "twins": "apart",
 }  # fmt: skip
 
 

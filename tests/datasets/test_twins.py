@@ -56,3 +56,10 @@ def test_twins_are_in_one_part_if_they_are_to_be(keep_twins):
         parts = [set(groups[start:end].tolist()) for start, end in pairwise(sizes.tolist())]
         apart += sum(len(parts[i] & parts[j]) for i, j in ((0, 1), (0, 2), (1, 2)))
     assert (apart == 0) == keep_twins
+
+
+def test_too_few_graphs_that_differ_make_no_folds():
+    ring, line = (sc.Graph(4, [(i, i + 1) for i in range(3)] + [(0, 3)] * closed) for closed in (1, 0))
+    data = sc.datasets.Dataset([ring, line] * 12, [0, 1] * 12)
+    with pytest.raises(sc.StarcertError, match="2 graphs that are no twins do not make 10 folds"):
+        fold_splits(data, 0, 1, keep_twins=True)

@@ -16,6 +16,7 @@ from starcert.datasets import Dataset
 from starcert.datasets.twins import twin_groups
 from starcert.objects.rule import Rule
 from starcert.objects.site_sets import Inside, Outside
+from starcert.system.errors import StarcertError
 
 if TYPE_CHECKING:
     from starcert.benchmark.settings import Benchmark
@@ -96,6 +97,8 @@ def fold_splits(
 def _grouped_folds(data: Dataset, groups: Numbers, k: int, seed: int) -> list[tuple[Numbers, Numbers]]:
     from sklearn.model_selection import StratifiedGroupKFold  # noqa: PLC0415  (slow to import)
 
+    if (n_groups := len(np.unique(groups))) < k:
+        raise StarcertError(f"{n_groups} graphs that are no twins do not make {k} folds. Set twins to apart.")
     folds = StratifiedGroupKFold(k, shuffle=True, random_state=seed)
     return list(folds.split(np.zeros(len(data)), np.asarray(data.labels), groups))
 
