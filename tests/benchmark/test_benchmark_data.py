@@ -69,10 +69,11 @@ def widths():
 def bits():
     return [sc.Bits([0, 1, 1])] * 24, rings()[1]
 """
+TWINS = "24 of 24 graphs have an isomorphic twin with the same node labels; twins are in one fold."
 LITTLE = {
     "data": ("own.py:rings",), "folds": 1, "graphs": 4, "held": 2, "samples": 200, "own_samples": 60,
     "choosing_samples": 60, "max_attacks": 60, "max_epochs": 2, "hidden": 4, "threats": ("flips:3", "deletions:2"),
-    "methods": ("two-way", "one-way", "plain"), "certificates": True,
+    "methods": ("two-way", "one-way", "plain"), "certificates": True, "twins": "apart",
 }  # fmt: skip
 
 
@@ -95,16 +96,16 @@ def test_a_function_gives_graphs_without_types_of_edges():
     found = source.data_of("own.py:rings")
     assert (len(found), found.of_nodes, found.graphs[0].type_names) == (24, False, ())
     assert source.notes_on(Benchmark(), "own.py:rings") == [
-        "Types and other data of edges are left out: noise and attacks are on node pairs."]  # fmt: skip
+        "Types and other data of edges are left out: noise and attacks are on node pairs.", TWINS]  # fmt: skip
     assert source.data_of("own.py:data").labels.tolist() == found.labels.tolist()
-    cut = cut_of(Benchmark(graphs=2), "own.py:rings", 3)
+    cut = cut_of(Benchmark(graphs=2, twins="apart"), "own.py:rings", 3)
     assert (len(cut.taught), len(cut.held), len(cut.tested)) == (19, 2, 2)
     assert all(graph is found.graphs[number] for graph, number in zip(cut.objects, cut.numbers, strict=True))
 
 
 def test_large_graphs_are_left_out_and_counted():
     assert source.notes_on(Benchmark(), "own.py:large")[1:] == [
-        "1 of 25 graphs have more than 40 nodes (max_nodes): they are left out."]  # fmt: skip
+        "1 of 25 graphs have more than 40 nodes (max_nodes): they are left out.", TWINS]  # fmt: skip
     with pytest.raises(sc.StarcertError, match="24 of 24 graphs have more than 4 nodes"):
         source.notes_on(Benchmark(max_nodes=4), "own.py:rings")
 

@@ -50,7 +50,7 @@ def test_every_file_of_settings_can_be_run(name, tmp_path, monkeypatch):
     check_names(setting)
     for group in setting.methods:
         kinds = {each.of_nodes for each in methods_of(setting, group)}
-        assert kinds & {None, name.startswith("nodes")}
+        assert kinds & {None, name.startswith(("nodes", "structure"))}
     for model in setting.models:
         module = network_named(model)(3, 2, hidden=8, layers=3)
         assert sum(weight.numel() for weight in module.parameters()) > 100
