@@ -5,6 +5,7 @@ The report is that of the tutorial, whose examples are run for it, photographed 
 
 from __future__ import annotations
 
+import csv
 import io
 import shutil
 import subprocess
@@ -14,6 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import matplotlib.pyplot as plt
+import numpy as np
 from PIL import Image
 from selenium import webdriver
 from selenium.webdriver.support.ui import WebDriverWait
@@ -26,6 +29,8 @@ from starcert_studies import reproduce
 HERE = Path(__file__).parent
 GALLERY = HERE.parent / "examples" / "gallery"
 FOLDER = HERE / "pictures"
+RESULTS = HERE.parent / "studies" / "results"
+MOST_FLIPS = 5  # in the picture of structure
 WIDTH, HEIGHT = 1180, 2000
 MAX_COLOURS = 256
 """A picture of a page needs few colours, and is a third as large with this many."""
@@ -42,6 +47,29 @@ def draw_evidence(path: Path) -> None:
     """The headline of the study of evidence, from its folder if it exists; otherwise the study runs for an hour."""
     study = reproduce("evidence", HERE.parent / "build" / "evidence")
     shutil.copyfile(study.folder / "figures" / "headline.png", path)
+
+
+def draw_structure(path: Path) -> None:
+    """Right and certified against the number of flips, beside a blind model: one panel for each data set."""
+    files = sorted(RESULTS.glob("structure_*.csv"))
+    figure, axes = plt.subplots(1, len(files), figsize=(3.2 * len(files), 2.6), sharey=True, layout="constrained")
+    for ax, file in zip(np.atleast_1d(axes), files, strict=True):
+        with file.open(encoding="utf-8") as lines:
+            rows = [row for row in csv.DictReader(lines) if row["threat"].startswith("flips")]
+        chosen = [row for row in rows if row["method"].endswith(f"s, for {row['size']}")]  # settings for that size
+        best = {int(row["size"]): 100 * float(row["certified"]) for row in chosen if int(row["size"]) <= MOST_FLIPS}
+        blind = 100 * float(next(row["blind"] for row in rows))
+        majority = 100 * float(rows[0]["majority"])
+        ax.plot(list(best), list(best.values()), marker="o", color="#1f4e8c", label="right and certified")
+        ax.axhline(blind, color="#b45309", label="blind model")
+        ax.axhline(majority, color="0.6", linestyle=":", label="majority")
+        ax.set_title(rows[0]["data"].replace("_", " "), fontsize=9)
+        ax.set_xlabel("any flips, at most")
+        ax.set_xticks(list(best))
+    np.atleast_1d(axes)[0].set_ylabel("% of test objects")
+    np.atleast_1d(axes)[0].legend(fontsize=7, frameon=False)
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
 
 
 def draw_report(folder: Path) -> None:
@@ -108,6 +136,7 @@ def draw_gallery(folder: Path) -> None:
 if __name__ == "__main__":
     draw_slack_map(FOLDER / "slack_map.png")
     draw_evidence(FOLDER / "evidence.png")
+    draw_structure(FOLDER / "structure.png")
     draw_kinds(HERE / "kinds.md", FOLDER)
     draw_gallery(FOLDER)
     draw_report(FOLDER)
