@@ -160,7 +160,7 @@ def test_a_folder_goes_before_a_tu_name(tmp_path):
 @pytest.mark.parametrize(
     ("command", "own", "known"),
     [
-        ("certify", {"--json", "--dry-run"}, SETTINGS),
+        ("certify", {"--json", "--dry-run", "--quick"}, SETTINGS),
         ("sweep", {"--grid", "--json"}, SWEEP_SETTINGS),
         (
             "train",

@@ -252,8 +252,9 @@ def one_torch_thread() -> Iterator[None]:
         yield
         return
     with _Inside.lock:
+        found = torch.get_num_threads()  # a new thread takes over the common number at its first look: not later, inside
         if not _Inside.count:
-            _Inside.before = torch.get_num_threads()
+            _Inside.before = found
         _Inside.count += 1
         before = _Inside.before
         torch.set_num_threads(1)
