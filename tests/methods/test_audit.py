@@ -133,7 +133,8 @@ class Forgets(Classifier):
 def test_votes_at_attacked_graphs_are_audited():
     smoothed = sc.SmoothedClassifier(Forgets(), STILL, HALVES)
     assert smoothed.vote([GRAPH], samples=3_000, seed=1).audit.attacked > 0  # these attacks are such as noise shows
-    with pytest.raises(ClassifierError, match=r"copy \d+ of graph 0 attacked on \d+ sites? \(.*class 1 alone|graph 0 under attack"):
+    found = r"copy \d+ of graph 0 attacked on \d+ sites? \(.*class 1 alone|graph 0 under attack"
+    with pytest.raises(ClassifierError, match=found):
         smoothed.certify([GRAPH], samples=3_000, seed=1, evidence=sc.Evidence(own_samples=50_000))
 
 

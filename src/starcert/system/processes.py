@@ -252,7 +252,7 @@ def one_torch_thread() -> Iterator[None]:
         yield
         return
     with _Inside.lock:
-        found = torch.get_num_threads()  # a new thread takes over the common number at its first look: not later, inside
+        found = torch.get_num_threads()  # a new thread takes over the common number when it first looks: not inside
         if not _Inside.count:
             _Inside.before = found
         _Inside.count += 1
