@@ -185,8 +185,18 @@ class DegreeCounts(Quantity):
         return ValueBox(np.maximum(0, now - 2 * deletions), np.minimum(graph.n_nodes, now + 2 * additions))
 
 
-class LargestDegrees(Quantity):
-    """The largest degrees in descending order, each of which an edge moves by at most one."""
+class RankedQuantity(Quantity):
+    """The largest of some numbers of nodes in descending order, each of which an edge moves by at most one."""
+
+    @override
+    def box(self, graph: Graph, deletions: int, additions: int) -> ValueBox:
+        now, n = self.values(graph), graph.n_nodes
+        most = np.where(np.arange(LARGEST) < n, max(0, n - 1), 0)
+        return ValueBox(np.maximum(0, now - deletions), np.minimum(most, now + additions))
+
+
+class LargestDegrees(RankedQuantity):
+    """The largest degrees."""
 
     name = "largest degrees"
 
@@ -194,13 +204,9 @@ class LargestDegrees(Quantity):
     def values(self, graph: Graph) -> Whole:
         return _largest(_degrees(graph))
 
-    @override
-    def box(self, graph: Graph, deletions: int, additions: int) -> ValueBox:
-        return _shifted(graph, self.values(graph), deletions, additions)
 
-
-class CoreNumbers(Quantity):
-    """The largest core numbers in descending order, each of which an edge moves by at most one."""
+class CoreNumbers(RankedQuantity):
+    """The largest core numbers."""
 
     name = "cores"
 
@@ -210,10 +216,6 @@ class CoreNumbers(Quantity):
 
         numbers = nx.core_number(graph.to_networkx())
         return _largest(np.array(list(numbers.values()), dtype=np.int64))
-
-    @override
-    def box(self, graph: Graph, deletions: int, additions: int) -> ValueBox:
-        return _shifted(graph, self.values(graph), deletions, additions)
 
 
 class TriangleCount(Quantity):
@@ -308,11 +310,6 @@ def _largest(numbers: Whole) -> Whole:
     ranked = np.sort(numbers)[::-1][:LARGEST]
     found[: len(ranked)] = ranked
     return found
-
-
-def _shifted(graph: Graph, now: Whole, deletions: int, additions: int) -> ValueBox:
-    most = np.where(np.arange(LARGEST) < graph.n_nodes, max(0, graph.n_nodes - 1), 0)
-    return ValueBox(np.maximum(0, now - deletions), np.minimum(most, now + additions))
 
 
 def _common_neighbours(graph: Graph) -> Whole:
