@@ -17,9 +17,9 @@ import numpy as np
 import torch
 
 import starcert as sc
+from pyg_layers import with_pyg_layers
 from starcert.classifiers.torch import from_pyg
 from starcert.models.networks import GCN
-from starcert.objects.regions.important import with_pyg_layers
 from table import Table, Work
 
 BATCH = {"cpu": 1024, "cuda": 2**16}  # attacked graphs that the loop asks about at once

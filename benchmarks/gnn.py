@@ -15,10 +15,10 @@ import torch
 
 import starcert as sc
 from floors import Rates, dense_gcn, edges_left, random_word, sparse_gcn
+from pyg_layers import with_pyg_layers
 from starcert.classifiers import features
 from starcert.classifiers.torch import TorchClassifier, from_dense, from_pyg
 from starcert.models.networks import GCN
-from starcert.objects.regions.important import with_pyg_layers
 from table import Table, Work, best, shown
 
 with warnings.catch_warnings():

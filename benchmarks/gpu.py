@@ -26,10 +26,10 @@ import torch
 import starcert as sc
 from floors import Load, Rates, dense_gcn, edges_left, gin, sparse_gcn
 from gnn import molecule, obvious, vectorised
+from pyg_layers import with_pyg_layers
 from starcert.classifiers import features
 from starcert.classifiers.torch import TorchClassifier, from_dense, from_pyg
 from starcert.models.networks import GCN
-from starcert.objects.regions.important import with_pyg_layers
 from starcert.sampling.streams import WordStream
 from starcert.voting.counting import tallies
 from starcert.voting.plans import Chunk, Job, Recorded

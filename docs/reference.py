@@ -75,8 +75,7 @@ def builders_table() -> str:
     rows.append("| --- | --- | --- | --- |")
     for builder in BUILDERS.values():
         anchored = f"yes: {builder.reason}" if builder.anchored else "no"
-        needs = " (needs the model)" if builder.needs_model else ""
-        rows.append(f"| `{builder.usage}`{needs} | {_cell(builder.regions)} | {anchored} | {_cell(builder.why)} |")
+        rows.append(f"| `{builder.usage}` | {_cell(builder.regions)} | {anchored} | {_cell(builder.why)} |")
     return "\n".join(rows)
 
 

@@ -81,7 +81,6 @@ NAMED = [
         "g = sc.Graph(1, [], node_data={'label': [0]}); sc.regions.aromatic_atoms(elements='C', bonds='guess')(g)",
         "molecules",
     ),
-    ("sc.regions.explained(object())", "torch"),
     ("sc.display.slack_map(sc.Noise(a=0.1, b=0.2), (2, 2))", "plots"),
 ]
 """What needs a package, and the extra that brings it."""

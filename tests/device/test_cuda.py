@@ -22,9 +22,9 @@ from starcert.voting.plans import Chunk, Job, Recorded
 
 pytest.importorskip("torch_geometric")
 
+from pyg_layers import with_pyg_layers
 from starcert.classifiers.torch import from_dense, from_pyg
 from starcert.models.networks import GCN
-from starcert.objects.regions.important import with_pyg_layers
 
 SPARSE = {n: sc.Noise(bonds=sc.Flip(delete=0.04, add=1 / n)) for n in (40, 100, 300)}
 DENSE = sc.Noise(bonds=sc.Flip(delete=0.04, add=0.2))

@@ -4,7 +4,7 @@ import pytest
 
 import starcert as sc
 from starcert.datasets import Dataset
-from starcert.runs.inputs import describe_rule, needs_model, problem_of, rule_of
+from starcert.runs.inputs import describe_rule, problem_of, rule_of
 from starcert.runs.user_code import Reference
 from starcert.system.errors import StarcertError
 
@@ -105,8 +105,3 @@ def test_without_regions_every_pair_is_in_the_one():
     sites = problem_of(rule, sc.Noise(all=0.1), make_data()).sites
     assert [each.sizes for each in sites] == [(6,), (10,)]
     assert describe_rule(rule) == "every site"
-
-
-def test_only_explanations_need_the_model():
-    assert needs_model("explained:quantile=0.8")
-    assert not any(map(needs_model, ["communities", "no_such_builder", None]))

@@ -192,7 +192,6 @@ def test_what_cannot_be_trained_is_told_what_to_do(tmp_path, model, complaint):
     [
         ({"weights": None}, "Missing setting: weights"),
         ({"weights": "nowhere/model.pt"}, "'weights' must be a file in a folder that can be written"),
-        ({"regions": "explained"}, "'regions' cannot come from a model that is still to be trained"),
     ],
 )
 def test_mistakes_are_told_before_any_work(tmp_path, values, complaint):

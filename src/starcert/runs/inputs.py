@@ -25,7 +25,6 @@ from starcert.objects.content import digest
 from starcert.objects.kinds import kind_of
 from starcert.objects.noise import Noise
 from starcert.objects.regions import build
-from starcert.objects.regions import needs_model as text_needs_model
 from starcert.objects.rule import Rule, stated_by_author
 from starcert.runs.models import as_classifier, call_model, put_weights, refuse_model
 from starcert.runs.settings import RunSettings
@@ -130,7 +129,7 @@ class TriedModel:
 
 def read_inputs(settings: RunSettings) -> RunInputs:
     """Reads the data of a run, once its regions are known to exist."""
-    rule = None if needs_model(settings.regions) else rule_of(settings.regions)
+    rule = rule_of(settings.regions)
     of_nodes, seed = settings.targets == "nodes", settings.split_seed
     how: dict[str, Any] = {key: getattr(settings, key) for key in ("edge_types", "kind", "alphabets")}
     columns, numbers = dict(settings.columns or {}), settings.outputs is not None
@@ -154,7 +153,7 @@ def read_inputs(settings: RunSettings) -> RunInputs:
 def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = None) -> TriedModel:
     """Makes the model of a run, and tries it and the regions on every clean graph.
 
-    `known` are these graphs bound for an earlier model; used if the regions do not follow from the model.
+    `known` are these graphs bound for an earlier model.
     """
     device = settings.device or "cpu"
     with one_thread(device):
@@ -167,8 +166,6 @@ def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = 
         data = aligned(inputs.chosen, base)
         if settings.threat is not None:
             data = replace(data, graphs=tuple(settings.threat.prepared(data.graphs)))
-        follows = needs_model(settings.regions)
-        rule = rule_of(settings.regions, model=model) if follows else inputs.rule
         base = asked_about(kind_of(*data.graphs), base)
         if kind_of(*data.graphs).of_objects:
             if not settings.exact:
@@ -177,17 +174,17 @@ def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = 
                     "threat", "be about sites where votes are drawn", str(settings.threat), hint
                 )
             problem = any_changes(data.graphs, None)
-        elif known is not None and not follows:
+        elif known is not None:
             problem = known.under(settings.noise)
         else:
-            problem = problem_of(rule, settings.noise, data)
+            problem = problem_of(inputs.rule, settings.noise, data)
         check_threat(settings.threat, problem, data)
         answers = clean_answers(base, settings.model, data, problem.sites)
     job = Job.of(base, problem, settings.seed)
     nodes, labels = job.target_nodes, data.labels
     known = (labels if nodes is None else nodes.labels(labels)).tolist() if data.known else None
     threat = digest_of_files(settings.threat)
-    return TriedModel(settings, settings.model.digest, base, data, rule, known, job, threat, tuple(answers))
+    return TriedModel(settings, settings.model.digest, base, data, inputs.rule, known, job, threat, tuple(answers))
 
 
 class UserRule:
@@ -215,15 +212,10 @@ class UserRule:
         return found
 
 
-def needs_model(regions: Reference | str | Mapping[str, object] | None) -> bool:
-    """True if the regions follow from the model, so that it must be made before them."""
-    return isinstance(regions, str) and text_needs_model(regions)
-
-
-def rule_of(regions: Reference | str | Mapping[str, object] | None, *, model: object = None) -> RunRegions:
+def rule_of(regions: Reference | str | Mapping[str, object] | None) -> RunRegions:
     """The rule that the setting `regions` names; without it, the one region of the noise has every site."""
     if isinstance(regions, str):
-        return build(regions, model=model) if needs_model(regions) else build(regions)
+        return build(regions)
     return UserRule(regions) if isinstance(regions, Reference) else regions
 
 

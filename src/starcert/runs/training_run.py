@@ -27,7 +27,7 @@ from starcert.report.blocks import Report
 from starcert.report.document import write_page
 from starcert.report.training_report import training_report
 from starcert.runs.declaration import MissingSettingError
-from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, aligned, describe_rule, needs_model, read_inputs
+from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, aligned, describe_rule, read_inputs
 from starcert.runs.models import as_classifier, call_model, check_device, torch_module_of
 from starcert.runs.run_file import RunFile
 from starcert.runs.settings import RunSettings, run_settings
@@ -114,9 +114,6 @@ def _trained(run: RunSettings, weights: Path, settings: TrainSettings, *, again:
     if run.outputs is not None:
         hint = "Train it in Python: starcert.models.fit_with_noise(SmoothedRegressor(…), graphs, numbers, …)."
         raise InvalidParameterError("outputs", f"is not for starcert train, which teaches classes. {hint}")
-    if needs_model(run.regions):
-        hint = "Name regions that are known before the model is."
-        raise InvalidParameterError("regions", f"cannot come from a model that is still to be trained. {hint}")
     from starcert.models import TrainingCheckpoint  # noqa: PLC0415  (first: it says where torch is missing)
     from starcert.models.fitting import own_generator  # noqa: PLC0415
 

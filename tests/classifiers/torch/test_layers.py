@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.objects.regions.important import with_pyg_layers
+from pyg_layers import with_pyg_layers
 from starcert.sampling.streams import WordStream
 
 torch = pytest.importorskip("torch")

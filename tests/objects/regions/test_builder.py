@@ -6,7 +6,6 @@ from region_worlds import shuffled
 
 import starcert as sc
 from starcert.objects.content import canonical_order
-from starcert.objects.regions import needs_model
 from starcert.objects.rule import partition_by_rule
 from starcert.system.errors import InvalidParameterError
 
@@ -19,7 +18,6 @@ NAMES = [
     "communities",
     "similar_features",
     "low_rank",
-    "explained",
     "layers",
 ]
 
@@ -32,17 +30,16 @@ def test_the_catalogue_has_them_all():
         assert builder.anchored == bool(builder.reason)
         assert builder.regions
         signature = inspect.signature(builder.make).parameters
-        assert set(signature) - {"model", "sets"} == set(builder.parameters)
+        assert set(signature) - {"sets"} == set(builder.parameters)
     assert [name for name, builder in sc.regions.BUILDERS.items() if not builder.anchored] == [
         "node_labels",
         "node_sets",
         "similar_features",
         "layers",
     ]
-    assert [name for name, builder in sc.regions.BUILDERS.items() if builder.needs_model] == ["explained"]
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "explained"])
+@pytest.mark.parametrize("name", NAMES)
 def test_what_the_catalogue_shows_can_be_built(name):
     if name == "functional_groups":
         pytest.importorskip("rdkit")
@@ -84,8 +81,6 @@ def test_text_and_keywords_say_the_same():
         ("communities:seed=1.5", "communities:seed' must be a whole number. Got '1.5'"),
         ("communities:resolution=nan", "'resolution' must be a number above 0"),
         ("communities:method=magic", "'method' must be one of louvain, greedy"),
-        ("explained:quantile=0.8", r"'model' must be the model to explain.*model=module"),
-        ("explained:model=gcn.py", r"'model' must be a torch.nn.Module. Got 'str'"),
         ("low_rank:rank=0", "'rank' must be a whole number, 1 or more"),
         ("low_rank:quantile=0.5,threshold=0.1", "'threshold' cannot be combined with a quantile"),
         ("similar_features:threshold=2", "'threshold' must be a number from 0 to 1"),
@@ -94,8 +89,6 @@ def test_text_and_keywords_say_the_same():
     ],
 )
 def test_what_cannot_be_built_is_explained(text, problem):
-    if text == "explained:model=gcn.py":
-        pytest.importorskip("torch")
     with pytest.raises(InvalidParameterError, match=problem):
         sc.regions.build(text)
 
@@ -216,5 +209,3 @@ def test_what_cannot_be_joined_is_refused():
         sc.regions.build("ring_atoms | layer:ring=x")
     with pytest.raises(InvalidParameterError, match="name the layer of at least one region"):
         sc.regions.layers({})
-    assert needs_model("explained:quantile=0.5 | layers:a=x")
-    assert not needs_model("ring_atoms | layers:a=x")

@@ -9,17 +9,15 @@ from types import MappingProxyType
 from starcert.objects.regions.atoms import aromatic_atoms, functional_groups, ring_atoms
 from starcert.objects.regions.builder import BUILT, Builder, RegionRule, join, layers, parse_rule
 from starcert.objects.regions.groups import communities, node_labels, node_sets
-from starcert.objects.regions.important import explained
 from starcert.objects.regions.scores import low_rank, similar_features
 from starcert.system.errors import InvalidParameterError, did_you_mean
 
-__all__ = ["BUILDERS", "Builder", "RegionRule", "aromatic_atoms", "build", "communities", "explained",
-           "functional_groups", "join", "layers", "low_rank", "node_labels", "node_sets", "ring_atoms",
+__all__ = ["BUILDERS", "Builder", "RegionRule", "aromatic_atoms", "build", "communities", "functional_groups",
+           "join", "layers", "low_rank", "node_labels", "node_sets", "ring_atoms",
            "similar_features"]  # fmt: skip
 
 _NAMES = (
-    "node_labels node_sets ring_atoms aromatic_atoms functional_groups communities similar_features low_rank explained "
-    "layers"
+    "node_labels node_sets ring_atoms aromatic_atoms functional_groups communities similar_features low_rank layers"
 )
 
 BUILDERS: Mapping[str, Builder] = MappingProxyType({name: BUILT[name] for name in _NAMES.split()})
@@ -52,14 +50,9 @@ def build(text: str, **parameters: object) -> RegionRule:
     return BUILDERS[name](**given, **parameters)
 
 
-def needs_model(text: str) -> bool:
-    """True if a builder in a line of text must be given the model."""
-    return any("model" in _parameters(each) for each in re.split(r"\s\|\s", text))
-
-
 def _parameters(text: str) -> set[str]:
     found = BUILDERS.get(text.partition(":")[0].strip())
-    return set() if found is None else {*found.parameters, *(["model"] if found.needs_model else [])}
+    return set() if found is None else set(found.parameters)
 
 
 def __dir__() -> list[str]:

@@ -110,14 +110,9 @@ class Builder:
         return inspect.signature(self.make).parameters
 
     @property
-    def needs_model(self) -> bool:
-        """True if it must be given a model, which text cannot express."""
-        return "model" in self._signature
-
-    @property
     def parameters(self) -> Mapping[str, Any]:
         """The parameters that text can set, with their defaults; None where leaving it out means something else."""
-        return {name: each.default for name, each in self._signature.items() if name not in ("model", "sets")}
+        return {name: each.default for name, each in self._signature.items() if name != "sets"}
 
     @property
     def usage(self) -> str:
