@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import starcert as sc
+from starcert.objects import Sites
 from starcert.objects.hashed_pairs import PairHash
+from starcert.objects.threats import after
 
 FEW = sc.classifiers.from_callable(lambda graph: int(graph.number_of_edges() > 0), n_classes=2)
 RING = sc.Graph(9, [(node, (node + 1) % 9) for node in range(9)])
@@ -71,6 +73,16 @@ def test_typed_edges_keep_their_types_and_may_change_them():
     assert sc.HashedVotes(FEW, groups=3).certify([graph], threat="rewire:1").proof.relaxed == "flips:2"
     with pytest.raises(sc.InvalidParameterError, match="adds up over groups"):
         sc.HashedVotes(FEW, groups=3).certify([graph], threat="deletions:1 + additions:1")
+
+
+def test_attacks_on_typed_edges_have_values_and_change_the_answer():
+    graph = sc.Graph(4, [(0, 1), (1, 2), (2, 3)], edge_types=["a", "b", "a"], type_names=("a", "b"))
+    base = sc.classifiers.from_callable(lambda b: (b.adjacency() == 2).any(axis=(1, 2)), n_classes=2, on="batch")
+    voting, sites = sc.HashedVotes(base, groups=2), Sites.everything(graph, "all")
+    found = voting.certify([graph], threat="changes:3")
+    attack = found[0].attack()
+    attacked = after(sites, 256 * np.array(attack.sites) + attack.values).graph
+    assert found.labels.tolist() != voting.predict([attacked]).tolist() == [np.argmax(attack.votes)]
 
 
 def test_results_depend_neither_on_workers_nor_on_batches():

@@ -75,6 +75,23 @@ def masks_of(voting):
     return [np.array([list(pair) in copy.edges.tolist() for pair in PAIRS]) for copy in copies]
 
 
+def check_attacks(found, answers):
+    """Replays the attack of every broken row: it is one of the threat, of that size, and changes the answer."""
+    sites = [Sites.everything(graph, "all") for graph in GRAPHS]
+    for number, one in enumerate(found.outcomes()):
+        assert (one.found is None) == (one.broken is None)
+        if one.found is None:
+            continue
+        row = ROWS[number].copy()
+        row[list(one.found.sites)] ^= 1
+        attack = tuple((site, int(row[site])) for site in one.found.sites)
+        listed = (each for size in range(1, one.broken + 1) for each in found.threat.attacks(sites[number], size))
+        assert attack in listed
+        after = answers[row @ CODE]
+        assert after == np.argmax(one.found.votes) != one.answer
+        assert one.found.words == found.rows()[number]["attack"]
+
+
 def nearest(answers, apart):
     """From each graph the least distance to one with another answer; 99 where there is none."""
     return np.where(answers[:, None] != answers, apart, 99).min(axis=1)
@@ -100,6 +117,7 @@ def test_exact_is_brute_force_where_all_was_tried_and_sound_where_not(name, n_gr
         assert np.array_equal(found.labels, answers)
         assert (found.certified_sizes < truth).all()
         assert (found.broken_sizes >= truth)[found.broken_sizes > 0].all()
+        check_attacks(found, answers)
         if tried == largest:
             assert np.array_equal(found.certified_sizes, np.minimum(truth - 1, most))
             assert np.array_equal(found.broken_sizes, np.where(truth <= most, truth, 0))
@@ -113,6 +131,7 @@ def test_what_few_changes_in_each_group_break_is_found():
         truth = nearest(brute_answers(base, masks), np.where(few, FLIPS, 99))
         found = voting.certify(GRAPHS, threat="flips:6", tried=1)
         assert np.array_equal(found.broken_sizes, np.where(truth < 99, truth, 0))
+        check_attacks(found, brute_answers(base, masks))
 
 
 def test_a_budget_of_attacks_and_none_at_all_leave_it_sound():
@@ -150,6 +169,7 @@ def test_deletions_and_additions_have_budgets_of_their_own():
     found = voting.certify(GRAPHS, threat="additions:1 + deletions:2", tried=3)
     assert np.array_equal(found.certified_sizes, np.minimum(truth - 1, 3))
     assert np.array_equal(found.broken_sizes, np.where(truth < 99, truth, 0))
+    check_attacks(found, brute_answers(base, masks_of(voting)))
     less = voting.certify(GRAPHS, threat="deletions:2 + additions:1", tried=1)
     assert (less.certified_sizes < truth).all()
     assert (less.broken_sizes >= truth)[less.broken_sizes > 0].all()
@@ -159,12 +179,13 @@ def test_attacks_that_are_tried_once_decide_every_threat_as_if_tried_for_it():
     for n_classes, tried in ((2, 2), (3, 6)):
         (base,) = tables(n_classes, 1, seed=tried)
         voting = HashedVotes(base, 2, seed=1)
-        reached = voting.reach(GRAPHS, most=tried, tried=tried)
+        answers, reached = brute_answers(base, masks_of(voting)), voting.reach(GRAPHS, most=tried, tried=tried)
         for threat in ("flips:6", "deletions:6", "additions:4", "deletions:2 + additions:1", "rewire:2"):
             for rule in ("exact", "counting"):
                 alone, shared = (voting.certify(GRAPHS, threat=threat, tried=tried, rule=rule, reached=each)
                                  for each in (None, reached))  # fmt: skip
                 assert np.array_equal(alone.proof.votes, shared.proof.votes)
+                check_attacks(shared, answers)
                 for name in ("labels", "broken_sizes", "certified_sizes"):
                     assert np.array_equal(getattr(alone, name), getattr(shared, name)), (threat, rule, name)
         with pytest.raises(sc.InvalidParameterError, match="reached"):

@@ -73,7 +73,7 @@ PAIRS_OF = [
 @pytest.mark.parametrize("threat", THREATS)
 def test_every_threat_agrees_with_all_of_its_attacks(threat):
     exact = threat not in ("rewire:2", "swap:1")
-    seen = set()
+    seen, attack_of = set(), {}
     for seed in range(40):  # nodes without links, and nodes linked to all others, are among them
         graph, votes = world(seed, density=(0.15, 0.4, 0.85)[seed % 3])
         found = votes.certify(graph, threat=threat)
@@ -86,9 +86,23 @@ def test_every_threat_agrees_with_all_of_its_attacks(threat):
                 assert certified == min(steps, first - 1)
                 assert broken == (first if first <= steps else 0)
             seen.add((int(certified), int(broken)))
+        sites, asked = Sites.everything(graph, "all"), found.threat
+        for node, one in enumerate(found.outcomes()):
+            assert (one.found is None) == (one.broken is None)
+            if one.found is None:
+                continue
+            attack = tuple((site, int(not sites.values[site])) for site in one.found.sites)
+            listed = {each for size in range(1, one.broken + 1) for each in asked.attacks(sites, size)}
+            edges = set(map(tuple, graph.edges.tolist())) ^ {PAIRS_OF[site] for site, _ in attack}
+            (answer,) = np.flatnonzero(one.found.votes)
+            assert attack in listed
+            assert votes.answers(sc.Graph(N, sorted(edges)))[node] == answer != one.answer
+            assert one.found.words.count(";") == len(attack) - 1
+            attack_of[threat, node] = attack
         for size, changed in enumerate(most, start=1):
             assert changed <= found.proof.at_most_changed(size)
     assert len(seen) > 1 or not exact
+    assert bool(attack_of) == (threat != "swap:1")
 
 
 def test_one_rewired_edge_that_stays_at_the_node_is_not_all():

@@ -126,7 +126,9 @@ def of_one_node(model, threat):
         np.concatenate(each)
         for each in zip(*((one.labels, one.certified_sizes, one.broken_sizes) for one in found), strict=True)
     )
-    proof = replace(found[0].proof, certified_sizes=certified, broken_sizes=broken)
+    by_graph = [one.proof for one in found]
+    find = lambda row, size: by_graph[row].find(0, size)  # noqa: E731
+    proof = replace(by_graph[0], certified_sizes=certified, broken_sizes=broken, find=find)
     answers = np.array([model.answers(graph)[0] for graph in GRAPHS])
     return sc.Certificates(Rows.of_objects(64, 3), labels, proof.threat, proof), answers
 
@@ -145,6 +147,7 @@ def judge(outcomes, answers, sizes) -> tuple[int, int, int, int]:
     told, broken, false, harmless = 0, 0, 0, 0
     for x, one in enumerate(outcomes):
         differs = np.where(answers != one.answer, sizes[x], 99)  # an attack of this size changes the stated answer
+        assert one.broken is None or one.found is not None  # an attack to replay
         certified = [size for size in range(1, outcomes.threat.most + 1) if one.state(size) == "certified"]
         told += bool(certified)
         false += bool(certified) and differs.min() <= max(certified)

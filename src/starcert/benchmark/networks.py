@@ -21,8 +21,7 @@ from starcert.benchmark.outcomes import KINDS, TRIED, Result, Timed, exact_resul
 from starcert.benchmark.settings import Benchmark
 from starcert.classifiers import features, from_pyg
 from starcert.datasets import Dataset
-from starcert.methods.hashed_voters import HashedVoters
-from starcert.methods.voter_reach import Reached
+from starcert.methods.hashed_voters import HashedVoters, Reached
 from starcert.models import GCN, GIN, fit_with_noise
 from starcert.models.fitting import own_generator
 from starcert.runs.user_code import Reference

@@ -81,6 +81,51 @@ def safe_sizes(scores: Whole, votes: Whole, links: Links, attacks: LinkAttacks, 
     return found
 
 
+def breaking_links(scores: Whole, votes: Whole, links: Links, attacks: LinkAttacks, node: int, size: int) -> list[Cell]:
+    """The pairs of an attack of this size that changes the answer of a node, where `safe_sizes` says there is one."""
+    n, mine = len(votes), int(scores[node].argmax())
+    linked = _is_linked(links, node)
+    owned = np.ones(n, dtype=np.bool_) if attacks.owned is None else attacks.owned
+    allowed = (np.arange(n) != node) & (owned | owned[node])
+    here, elsewhere = np.flatnonzero(linked & allowed), np.flatnonzero(~linked & allowed)
+    for rival in range(scores.shape[1]):
+        if rival == mine:
+            continue
+        gains, lead = votes[:, rival] - votes[:, mine], scores[node, mine] - scores[node, rival] - int(rival < mine)
+        lost, gained = here[np.argsort(gains[here])], elsewhere[np.argsort(-gains[elsewhere])]
+        if attacks.first_is_rewire and size == 1:
+            ends = _rewired(links, node, lost, gained, gains, lead)
+            if ends:
+                return ends
+            continue
+        for deletions, additions in attacks.cells[size - 1]:
+            some = *lost[:deletions][gains[lost[:deletions]] < 0], *gained[:additions][gains[gained[:additions]] > 0]
+            if abs(gains[list(some)]).sum() > lead:
+                return [(node, int(other)) for other in some]
+    raise ArithmeticError(f"no attack of size {size} changes the answer of node {node}: please report this as a bug")
+
+
+def _rewired(links: Links, node: int, lost: Whole, gained: Whole, gains: Whole, lead: int) -> list[Cell]:
+    """The link that one rewired edge deletes, and the one that it adds; empty where none does enough harm."""
+    if len(lost) and len(gained) and gains[gained[0]] - gains[lost[0]] > lead:
+        return [(node, int(lost[0])), (node, int(gained[0]))]
+    for other in lost[-gains[lost] > lead].tolist():  # it goes elsewhere
+        free = ~_is_linked(links, other)
+        free[other] = False
+        if free.any():
+            return [(node, other), (other, int(free.argmax()))]
+    for other in gained[gains[gained] > lead].tolist():  # it comes from elsewhere
+        if links.starts[other] < links.starts[other + 1]:
+            return [(other, int(links.ends[links.starts[other]])), (node, other)]
+    return []
+
+
+def _is_linked(links: Links, node: int) -> npt.NDArray[np.bool_]:
+    found = np.zeros(len(links.starts) - 1, dtype=np.bool_)
+    found[links.ends[links.starts[node] : links.starts[node + 1]]] = True
+    return found
+
+
 @compiled
 def _ends_of(pairs, starts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     ends, places = np.empty(2 * len(pairs), np.int32), starts[:-1].copy()

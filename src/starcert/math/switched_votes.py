@@ -60,12 +60,40 @@ def largest_sums(gains: Whole, budget: tuple[int, int]) -> Whole:
         >>> largest_sums(np.array([[[0], [0], [2]], [[0], [1], [1]]]), (4, 0))[:, 0]
         array([0, 1, 2, 3, 3])
     """
-    voters, first, second = gains.shape[-3:]
     sums = np.zeros((*gains.shape[:-3], budget[0] + 1, budget[1] + 1), dtype=np.int64)
-    for voter in range(voters):
-        before = sums.copy()
-        for i in range(min(first, budget[0] + 1)):
-            for j in range(min(second, budget[1] + 1)):
-                taken = before[..., : budget[0] + 1 - i, : budget[1] + 1 - j] + gains[..., voter, i, j][..., None, None]
-                np.maximum(sums[..., i:, j:], taken, out=sums[..., i:, j:])
+    for voter in range(gains.shape[-3]):
+        sums = _with_voter(sums, gains[..., voter, :, :])
+    return sums
+
+
+def best_division(gains: Whole, budget: tuple[int, int]) -> list[tuple[int, int]]:
+    """The changes of two sorts that each voter gets where gains, shape (voters, …, …), add up to the largest sum.
+
+    Example:
+        >>> best_division(np.array([[[0], [0], [2]], [[0], [1], [1]]]), (2, 0))
+        [(2, 0), (0, 0)]
+    """
+    sums = [np.zeros((budget[0] + 1, budget[1] + 1), dtype=np.int64)]
+    for gain in gains:
+        sums.append(_with_voter(sums[-1], gain))
+    (i, j), found = budget, list[tuple[int, int]]()
+    for before, after, gain in zip(sums[-2::-1], sums[:0:-1], gains[::-1], strict=True):
+        own = next(
+            (a, b)
+            for a in range(min(len(gain), i + 1))
+            for b in range(min(gain.shape[1], j + 1))
+            if before[i - a, j - b] + gain[a, b] == after[i, j]
+        )
+        i, j = i - own[0], j - own[1]
+        found.append(own)
+    return found[::-1]
+
+
+def _with_voter(before: Whole, gains: Whole) -> Whole:
+    """The largest sums with one voter more."""
+    sums, (most_first, most_second) = before.copy(), before.shape[-2:]
+    for i in range(min(gains.shape[-2], most_first)):
+        for j in range(min(gains.shape[-1], most_second)):
+            taken = before[..., : most_first - i, : most_second - j] + gains[..., i, j][..., None, None]
+            np.maximum(sums[..., i:, j:], taken, out=sums[..., i:, j:])
     return sums

@@ -24,9 +24,8 @@ from starcert.math import switched_votes as votes
 from starcert.math.switched_votes import Truths, Whole
 from starcert.methods.estimator import GraphLike, as_objects
 from starcert.methods.exhaustive import ExactClassifier, any_changes
-from starcert.methods.hashed_voters import HashedVoters
+from starcert.methods.hashed_voters import Cell, HashedVoters, Reached, budget_of
 from starcert.methods.tried_attacks import TriedAttacks, rows_of
-from starcert.methods.voter_reach import Cell, Reached, budget_of
 from starcert.objects import Graph, Sites
 from starcert.objects.binding import Problem
 from starcert.objects.hashed_pairs import PairHash, listed
@@ -110,7 +109,7 @@ class HashedVotes:
             reached = self._reached(problem, budget.single, depth, most, how)
         elif reached.asker is not self:
             raise InvalidParameterError("reached", "be what `reach` of these voters returned", "that of other voters")
-        elif reached.graphs != tuple(each.clean.key for each in problem.sites) or (known_apart and budget.single):
+        elif _keys(reached.graphs) != _keys(problem.sites) or (known_apart and budget.single):
             raise InvalidParameterError("reached", "be what was tried on these graphs, and for such threats", threat)
         found = reached
         answers, needed = votes.winners(found.votes, self.base.n_classes)
@@ -131,13 +130,10 @@ class HashedVotes:
         proof = HashedVoters(
             asked,
             rule,
-            budget.relaxed,
-            found.votes,
+            budget,
+            found,
             np.logical_and.accumulate(at_most, axis=1).sum(axis=1),
             np.where(changed.any(axis=1), changed.argmax(axis=1) + 1, 0),
-            found.depth if rule == "exact" else 0,
-            found.attacks,
-            found.forward_passes,
             self.base.description,
         )
         rows = rows_of(Job.of(self.base, problem, 0))
@@ -186,3 +182,7 @@ class HashedVotes:
         for voter, seen in enumerate(self._seen(graph)):
             mine = pairs == voter
             yield Sites(seen, ("all",), (listed(u[mine], v[mine], directed=graph.directed),))
+
+
+def _keys(sites: Sequence[Sites]) -> list[str]:
+    return [each.clean.key for each in sites]

@@ -6,19 +6,21 @@ certified for a node as far as all that its attacks may add and delete leaves th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
+from starcert.claims.certificate import Certificate
 from starcert.claims.certificates import Certificates
+from starcert.claims.found_attack import FoundAttack
 from starcert.claims.proof import SizedProof
 from starcert.claims.rows import Rows, Whole
 from starcert.claims.verdict import Verdict
-from starcert.math.linked import LinkAttacks
-from starcert.methods.voter_reach import Budget, Cell, budget_of
+from starcert.math.linked import LinkAttacks, Links, breaking_links
+from starcert.methods.hashed_voters import Budget, Cell, budget_of
 from starcert.objects import Graph, Sites, TargetNodes
 from starcert.objects.threats import AnyFlips, Controlled, LocalBudget, Rewire, Swap, Threat, read_threat
 from starcert.system.errors import InvalidParameterError
@@ -35,6 +37,7 @@ class LinkProof(SizedProof):
     relaxed: str  # what was certified in place of the threat, which is part of it; "": the threat itself
     certified_sizes: Whole
     broken_sizes: Whole
+    find: Callable[[int, int], FoundAttack] | None = field(default=None, repr=False)  # the attack, by row and its size
 
     @property
     @override
@@ -57,8 +60,14 @@ class LinkProof(SizedProof):
         if size <= self.certified_sizes[row]:
             return Verdict("certified", f"by the worst attack on links{instead}")
         if 0 < broken <= size:
-            return Verdict("broken", f"the worst attack of size {broken} changes the answer")
+            assert self.find is not None
+            return Verdict("broken", f"the worst attack of size {broken} changes the answer", self.find(row, broken))
         return Verdict("open", f"the worst attack may change the answer{instead}")
+
+    @override
+    def columns(self, one: Certificate) -> Mapping[str, object]:
+        attack = one.attack()
+        return {"attack": None if attack is None else attack.words}
 
 
 def certify_links(
@@ -68,9 +77,8 @@ def certify_links(
     threat: Threat | str,
     *,
     how: str,
-    exact: bool = True,
 ) -> Certificates[LinkProof]:
-    """The certified and broken sizes of a model of links under a threat.
+    """The certified sizes of a model of links under a threat; what is not certified is open.
 
     Args:
         answers: the class of each row.
@@ -78,7 +86,6 @@ def certify_links(
         about: what rows are about.
         threat: what the attacker can do.
         how: the model in a few words.
-        exact: whether there is such an attack on every row that does not survive.
     """
     asked = read_threat(threat)
     budget = link_budget(asked)
@@ -89,8 +96,7 @@ def certify_links(
         certified[kept] = size
         if not kept.any():
             break
-    is_broken = (certified < asked.most) & (exact and not budget.relaxed)
-    proof = LinkProof(asked, how, budget.relaxed, certified, np.where(is_broken, certified + 1, 0))
+    proof = LinkProof(asked, how, budget.relaxed, certified, np.zeros_like(certified))
     return Certificates(about, answers, asked, proof)
 
 
@@ -115,6 +121,33 @@ def link_attacks(threat: Threat, graph: Graph) -> tuple[LinkAttacks, Budget]:
 
 def _divided(size: int) -> list[Cell]:
     return [(deleted, size - deleted) for deleted in range(size + 1)]
+
+
+@dataclass(frozen=True, eq=False)
+class LinkAttack:
+    """Makes the attack on a row of nodes, when it is needed."""
+
+    index: Whole  # of each row, its node
+    scores: Whole
+    votes: Whole
+    links: Links
+    attacks: LinkAttacks
+    sites: Sites  # every pair of the graph
+
+    def __call__(self, row: int, size: int) -> FoundAttack:
+        """The attack of this size that changes the answer of a row."""
+        node = int(self.index[row])
+        pairs = np.sort(breaking_links(self.scores, self.votes, self.links, self.attacks, node, size), axis=1)
+        pairs = pairs[np.argsort(self.sites.locate(*pairs.T))]
+        positions, scores = self.sites.locate(*pairs.T), self.scores[node].copy()
+        before = self.sites.values[positions]
+        for (u, v), was in zip(pairs.tolist(), before.tolist(), strict=True):
+            if node in (u, v):
+                scores += (-1 if was else 1) * self.votes[u + v - node]
+        new = np.where(before, 0, max(1, before.max()))  # a rewired edge keeps its type
+        values = tuple(new.tolist()) if self.sites.layers[0].alphabet > 2 else ()
+        answer = np.eye(len(scores), dtype=np.int64)[scores.argmax()]
+        return FoundAttack(tuple(positions.tolist()), tuple(answer.tolist()), 0.0, values).on(self.sites)
 
 
 def node_rows(graph: Graph, nodes: npt.ArrayLike | None, n_classes: int) -> tuple[Whole, Rows]:

@@ -162,7 +162,7 @@ class LinkPropagation:
         def survives(deleted: int, added: int) -> Truths:
             return self.survives(graph, additions=added, deletions=deleted, nodes=index)
 
-        return certify_links(self.answers(graph)[index], survives, about, threat, how="propagation", exact=False)
+        return certify_links(self.answers(graph)[index], survives, about, threat, how="propagation")
 
 
 class _Solved:

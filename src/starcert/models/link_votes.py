@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from starcert.claims.certificates import Certificates
 from starcert.math.linked import LinkAttacks, Links, safe_sizes, sums_of_votes
-from starcert.methods.links import LinkProof, link_attacks, node_rows
-from starcert.objects import Graph
+from starcert.methods.links import LinkAttack, LinkProof, link_attacks, node_rows
+from starcert.objects import Graph, Sites
 from starcert.objects.content import read_only
 from starcert.objects.threats import Rewire, Swap, Threat, read_threat
 from starcert.system.errors import InvalidParameterError, whole_number
@@ -192,7 +192,8 @@ class LinkVotes:
         if budget.relaxed and not attacks.first_is_rewire:
             is_broken[:] = False
         broken = np.where(is_broken, certified + 1, 0)
-        proof = LinkProof(threat, "votes of links", budget.relaxed, certified, broken)
+        find = LinkAttack(index, scores, self.votes, links, attacks, Sites.everything(graph, "all"))
+        proof = LinkProof(threat, "votes of links", budget.relaxed, certified, broken, find)
         return Certificates(about, scores[index].argmax(axis=1), threat, proof)
 
 

@@ -219,7 +219,10 @@ def keep_valences(sites: Sites, attacks: Attacks) -> Mask | None:
 
     They are known of molecules with elements that keep them before the attack.
     """
+    threat = Valence(1)
     try:
-        return Valence(1).keeps(sites, attacks)
+        if isinstance(sites.frame, NodeFrame):
+            threat._symbols(sites)  # before anything as large as the object is made
+        return threat.keeps(sites, attacks)
     except UnfitError:
         return None
