@@ -1,8 +1,7 @@
-"""Graphs from and to networkx, numpy, scipy and PyTorch Geometric.
+"""Graphs of networkx and of PyTorch Geometric, read as the parts of a graph.
 
 Anything but a simple graph is refused, and the error names the offending pair. Data of edges come along where they are
-named, as types or as numbers; others are left out with a warning. On the way out anchored data stay behind: no other
-format keeps them apart from the data that are safe.
+named, as types or as numbers; others are left out with a warning.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from starcert.objects.content import as_array, is_tensor, sorted_pairs
+from starcert.objects.content import is_tensor, sorted_pairs
 from starcert.objects.layers import Indices
 from starcert.system.errors import InvalidParameterError, StarcertError, StarcertWarning, whole_number
 
@@ -104,84 +103,6 @@ def _warn_left_out(names: Sequence[str], call: str) -> None:
         warnings.warn(message, StarcertWarning, stacklevel=4)
 
 
-def to_networkx(parts: Parts) -> Any:  # noqa: ANN401  (networkx carries no types)
-    """A `networkx.Graph` or `DiGraph` with the names of the nodes, and data of nodes and edges as attributes."""
-    networkx = load_module("networkx", "networkx")
-    graph = networkx.DiGraph() if parts.directed else networkx.Graph()
-    nodes = list(range(parts.n_nodes) if parts.nodes is None else parts.nodes)
-    graph.add_nodes_from(nodes)
-    for name, values in (parts.node_data or {}).items():
-        networkx.set_node_attributes(graph, dict(zip(nodes, _entries(values), strict=True)), name)
-    named = [(nodes[u], nodes[v]) for u, v in parts.edges.tolist()]
-    graph.add_edges_from(named)
-    carried = {**(parts.edge_data or {}), **({} if parts.edge_types is None else {"type": parts.edge_types})}
-    for name, values in carried.items():
-        networkx.set_edge_attributes(graph, dict(zip(named, _entries(values), strict=True)), name)
-    return graph
-
-
-def from_numpy(adjacency: npt.ArrayLike, directed: bool = False) -> Parts:
-    """The parts of a graph with this dense adjacency matrix."""
-    matrix = np.asarray(adjacency)
-    if matrix.dtype.kind not in "biuf":
-        hint = "A scipy matrix goes to Graph.from_scipy."
-        raise InvalidParameterError("adjacency", "be an array of zeros and ones", adjacency, hint)
-    _check_square(matrix.shape)
-    rows, columns = np.nonzero(matrix)
-    return _of_entries(rows, columns, matrix[rows, columns], len(matrix), directed)
-
-
-def from_scipy(source: object, directed: bool = False) -> Parts:
-    """The parts of a graph with this sparse adjacency matrix, which stays sparse."""
-    from scipy import sparse  # noqa: PLC0415
-
-    if not sparse.issparse(source):
-        hint = "A numpy array goes to Graph.from_numpy."
-        raise InvalidParameterError("adjacency", "be a sparse matrix or array of scipy", source, hint)
-    given: Any = source
-    _check_square(given.shape)
-    matrix = sparse.csr_array(given, copy=True)
-    matrix.sum_duplicates()
-    matrix.eliminate_zeros()
-    matrix = matrix.tocoo()
-    return _of_entries(matrix.row, matrix.col, matrix.data, matrix.shape[0], directed)
-
-
-def _of_entries(
-    rows: npt.NDArray[Any], columns: npt.NDArray[Any], values: npt.NDArray[Any], n_nodes: int, directed: bool
-) -> Parts:
-    """The parts of a graph with these entries of its adjacency matrix that are not 0."""
-    for wrong in np.flatnonzero(values != 1):
-        got = f"{values[wrong].item()!r} at {(int(rows[wrong]), int(columns[wrong]))}"
-        raise InvalidParameterError("adjacency", "hold only 0 and 1", got)
-    return Parts(n_nodes, _edges_of(rows, columns, n_nodes, "adjacency", directed)[0], directed=directed)
-
-
-def to_scipy(parts: Parts) -> Any:  # noqa: ANN401  (scipy carries no types)
-    """The adjacency matrix as a `scipy.sparse.csr_array`, with sorted indices."""
-    from scipy import sparse  # noqa: PLC0415
-
-    rows, columns, _ = _arcs_of(parts)
-    ones = np.ones(len(rows), dtype=np.int8)
-    return sparse.csr_array((ones, (rows, columns)), shape=(parts.n_nodes, parts.n_nodes))
-
-
-def _entries(values: Any) -> Sequence[object]:  # noqa: ANN401  (opaque data)
-    """The data of each node or edge; one number each as a number of Python."""
-    one_number_each = (isinstance(values, np.ndarray) or is_tensor(values)) and values.ndim == 1
-    return values.tolist() if one_number_each else list(values)
-
-
-def _arcs_of(parts: Parts) -> tuple[Indices, Indices, Indices]:
-    """Both directions of every edge, or the arcs, sorted by the first and then by the second node; and their edges."""
-    edges = parts.edges
-    if parts.directed:
-        return edges[:, 0], edges[:, 1], np.arange(len(edges))
-    rows, columns = np.concatenate([edges, edges[:, ::-1]]).T
-    order = np.lexsort([columns, rows])
-    return rows[order], columns[order], order % max(1, len(edges))
-
-
 def is_pyg(value: object) -> bool:
     """True for a `torch_geometric.data.Data`, or a batch of them."""
     return hasattr(value, "is_node_attr") and hasattr(value, "edge_index")
@@ -230,7 +151,7 @@ def from_pyg(
     # By their names: what has as many entries as there are edges may have them by chance.
     of_edges = [key for key in keys if key.startswith("edge_") and key not in ("edge_index", "edge_weight")]
     _warn_left_out([key for key in of_edges if key not in (*wanted, *of_nodes)], "Graph.from_pyg(data, …)")
-    edges, kept = _edges_of(rows, columns, n_nodes, "edge_index", directed)
+    edges, kept = edges_of(rows, columns, n_nodes, "edge_index", directed)
     carried = {name: _of_both_ways(data, name, rows, columns, kept, directed) for name in wanted}
     types: list[Hashable] | None = None
     if edge_types is not None:
@@ -269,35 +190,7 @@ def _of_both_ways(
     return (values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values)[kept], 0
 
 
-def to_pyg(parts: Parts) -> Any:  # noqa: ANN401  (torch_geometric carries no types)
-    """A `torch_geometric.data.Data` with both directions of every edge, sorted, and the node data as tensors."""
-    pyg = load_module("torch_geometric.data", "'starcert[torch]'")
-    torch = import_module("torch")
-    rows, columns, order = _arcs_of(parts)
-    data = pyg.Data(edge_index=torch.from_numpy(np.stack([rows, columns])), num_nodes=parts.n_nodes)
-    for name, numbers in (parts.edge_data or {}).items():
-        data[name] = torch.from_numpy(np.asarray(numbers, dtype=np.float32)[order])
-    if parts.edge_types is not None:
-        names = list(parts.type_names or ())
-        types = torch.tensor([names.index(each) for each in parts.edge_types], dtype=torch.int64)[order]
-        data["edge_attr"] = torch.nn.functional.one_hot(types, len(names)).float()
-    for name, values in (parts.node_data or {}).items():
-        if name in ("edge_index", "num_nodes"):
-            raise InvalidParameterError("node_data", f"cannot be called {name!r}, as PyG calls a part of the graph so.")
-        data[name] = _as_tensor(values, torch)
-    return data
-
-
-def _as_tensor(values: object, torch: ModuleType) -> object:
-    if is_tensor(values):
-        return values.clone()
-    array = as_array(values)
-    if array is not None and array.dtype.kind in "biufc":
-        return torch.from_numpy(array.copy())
-    return list(_entries(values))  # PyG still knows it as data of the nodes
-
-
-def _edges_of(
+def edges_of(
     rows: npt.NDArray[Any], columns: npt.NDArray[Any], n_nodes: int, name: str, directed: bool
 ) -> tuple[Indices, Indices]:
     """The edges of a list of directed pairs, and which of the pairs each is; undirected, it has both directions."""
@@ -316,11 +209,6 @@ def _edges_of(
         raise InvalidParameterError(name, "have both directions of every edge", f"{(u, v)} without {(v, u)}", hint)
     forth = arcs[:, 0] < arcs[:, 1]
     return arcs[forth], order[forth]
-
-
-def _check_square(shape: tuple[int, ...]) -> None:
-    if len(shape) != 2 or shape[0] != shape[1]:
-        raise InvalidParameterError("adjacency", "be square, with a row and a column for each node", shape)
 
 
 def load_module(module: str, package: str) -> ModuleType:

@@ -1,49 +1,36 @@
-"""Graphs in other forms: methods of `Graph` from and to other libraries, and the picture that a notebook shows."""
+"""The methods of `Graph` that convert: from and to networkx, numpy, scipy, PyTorch Geometric and RDKit.
+
+On the way out anchored data stay behind: no other format keeps them apart from the data that are safe.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from html import escape
-from typing import TYPE_CHECKING, Any, Self
+from importlib import import_module
+from types import ModuleType
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from starcert.objects import convert, molecules
-
-if TYPE_CHECKING:
-    from starcert.objects.graph import Graph
-    from starcert.objects.node_sites import NodeSites
-
-MAX_DRAWN = 80  # graphs with more nodes are not drawn in a notebook
-
-_ELEMENTS = (
-    "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Kr Rb Sr Y Zr Nb "
-    "Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm Yb Lu Hf Ta W Re Os Ir Pt Au "
-    "Hg Tl Pb Bi Po At Rn Fr Ra Ac Th Pa U Np Pu Am Cm Bk Cf Es Fm Md No Lr Rf Db Sg Bh Hs Mt Ds Rg Cn Nh Fl Mc Lv Ts "
-    "Og"
-)
-SYMBOLS = tuple(_ELEMENTS.split())
-"""The elements, from atomic number 1 on."""
-SIZE, MARGIN = (320, 220), 16
-HEAD = (
-    '<defs><marker id="head" viewBox="0 0 8 8" refX="16" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
-    '<path d="M0 0L8 4L0 8z" fill="#56616e"/></marker></defs>'
-)
-ELEMENT = "atomic_number"
+from starcert.objects.content import as_array, is_tensor
+from starcert.objects.convert import Parts, edges_of, load_module
+from starcert.objects.layers import Indices
+from starcert.system.errors import InvalidParameterError
 
 
 class Formats(ABC):
-    """The conversions of a graph; see `starcert.objects.convert` and `starcert.objects.molecules`."""
+    """The conversions of a graph."""
 
     @classmethod
-    def _of(cls, parts: convert.Parts) -> Self:
+    def _of(cls, parts: Parts) -> Self:
         return cls(**parts._asdict())
 
     @property
     @abstractmethod
-    def _shown_parts(self) -> convert.Parts:
+    def _shown_parts(self) -> Parts:
         """The parts of the graph as other libraries see them: without anchored data."""
 
     @classmethod
@@ -73,7 +60,18 @@ class Formats(ABC):
 
         The type of an edge is its attribute `type`.
         """
-        return convert.to_networkx(self._shown_parts)
+        networkx, parts = load_module("networkx", "networkx"), self._shown_parts
+        graph = networkx.DiGraph() if parts.directed else networkx.Graph()
+        nodes = list(parts.nodes or ())
+        graph.add_nodes_from(nodes)
+        for name, values in (parts.node_data or {}).items():
+            networkx.set_node_attributes(graph, dict(zip(nodes, _entries(values), strict=True)), name)
+        named = [(nodes[u], nodes[v]) for u, v in parts.edges.tolist()]
+        graph.add_edges_from(named)
+        carried = {**(parts.edge_data or {}), **({} if parts.edge_types is None else {"type": parts.edge_types})}
+        for name, values in carried.items():
+            networkx.set_edge_attributes(graph, dict(zip(named, _entries(values), strict=True)), name)
+        return graph
 
     @classmethod
     def from_numpy(
@@ -93,7 +91,11 @@ class Formats(ABC):
             >>> Graph.from_numpy([[0, 1], [1, 0]])
             Graph(2 nodes, 1 edges)
         """
-        return cls._of(convert.from_numpy(adjacency, directed)._replace(nodes=nodes, node_data=node_data))
+        matrix = np.asarray(adjacency)
+        if matrix.dtype.kind not in "biuf":
+            hint = "A scipy matrix goes to Graph.from_scipy."
+            raise InvalidParameterError("adjacency", "be an array of zeros and ones", adjacency, hint)
+        return cls._of_matrix(matrix, nodes, node_data, directed)
 
     def to_numpy(self) -> npt.NDArray[np.int8]:
         """The dense adjacency matrix, of zeros and ones in bytes: widen it before counting with it."""
@@ -110,11 +112,44 @@ class Formats(ABC):
         directed: bool = False,
     ) -> Self:
         """The graph of a sparse adjacency matrix; see `from_numpy`."""
-        return cls._of(convert.from_scipy(adjacency, directed)._replace(nodes=nodes, node_data=node_data))
+        from scipy import sparse  # noqa: PLC0415
+
+        if not sparse.issparse(adjacency):
+            hint = "A numpy array goes to Graph.from_numpy."
+            raise InvalidParameterError("adjacency", "be a sparse matrix or array of scipy", adjacency, hint)
+        return cls._of_matrix(adjacency, nodes, node_data, directed)
+
+    @classmethod
+    def _of_matrix(
+        cls,
+        matrix: Any,  # noqa: ANN401  (of numpy or scipy)
+        nodes: Iterable[Hashable] | None,
+        node_data: Mapping[str, object] | None,
+        directed: bool,
+    ) -> Self:
+        from scipy import sparse  # noqa: PLC0415
+
+        if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
+            wanted = "be square, with a row and a column for each node"
+            raise InvalidParameterError("adjacency", wanted, matrix.shape)
+        entries = sparse.csr_array(matrix, copy=True)
+        entries.sum_duplicates()
+        entries.eliminate_zeros()
+        rows, columns = entries.tocoo().coords
+        for wrong in np.flatnonzero(entries.data != 1):
+            got = f"{entries.data[wrong].item()!r} at {(int(rows[wrong]), int(columns[wrong]))}"
+            raise InvalidParameterError("adjacency", "hold only 0 and 1", got)
+        edges, _ = edges_of(rows, columns, matrix.shape[0], "adjacency", directed)
+        return cls._of(Parts(matrix.shape[0], edges, nodes, node_data, directed=directed))
 
     def to_scipy(self) -> Any:  # noqa: ANN401  (scipy carries no types)
         """The adjacency matrix as a `scipy.sparse.csr_array` of bytes: widen it before counting with it."""
-        return convert.to_scipy(self._shown_parts)
+        from scipy import sparse  # noqa: PLC0415
+
+        parts = self._shown_parts
+        rows, columns, _ = _arcs_of(parts)
+        ones = np.ones(len(rows), dtype=np.int8)
+        return sparse.csr_array((ones, (rows, columns)), shape=(parts.n_nodes, parts.n_nodes))
 
     @classmethod
     def from_pyg(
@@ -148,7 +183,22 @@ class Formats(ABC):
         Types are one-hot rows of `edge_attr`; data of edges keep their names. The names of nodes and anchored data are
         left out. Data that are not numbers become lists.
         """
-        return convert.to_pyg(self._shown_parts)
+        pyg = load_module("torch_geometric.data", "'starcert[torch]'")
+        torch, parts = import_module("torch"), self._shown_parts
+        rows, columns, order = _arcs_of(parts)
+        data = pyg.Data(edge_index=torch.from_numpy(np.stack([rows, columns])), num_nodes=parts.n_nodes)
+        for name, numbers in (parts.edge_data or {}).items():
+            data[name] = torch.from_numpy(np.asarray(numbers, dtype=np.float32)[order])
+        if parts.edge_types is not None:
+            names = list(parts.type_names or ())
+            types = torch.tensor([names.index(each) for each in parts.edge_types], dtype=torch.int64)[order]
+            data["edge_attr"] = torch.nn.functional.one_hot(types, len(names)).float()
+        for name, values in (parts.node_data or {}).items():
+            if name in ("edge_index", "num_nodes"):
+                problem = f"cannot be called {name!r}, as PyG calls a part of the graph so."
+                raise InvalidParameterError("node_data", problem)
+            data[name] = _as_tensor(values, torch)
+        return data
 
     @classmethod
     def from_rdkit(cls, molecule: object, *, elements: molecules.Elements = None, bond_types: bool = False) -> Self:
@@ -183,60 +233,26 @@ class Formats(ABC):
         return cls._of(molecules.from_smiles(smiles, elements, bond_types))
 
 
-def element_symbols(data: Mapping[str, object], sites: Mapping[str, NodeSites]) -> list[str] | None:
-    """The element of each node, from `atomic_number`, or from sites that are symbols; None where nothing says it."""
-    own, known = sites.get(ELEMENT), frozenset(SYMBOLS)
-    if (
-        named := next((each for each in sites.values() if each.categories and known.issuperset(each.categories)), None)
-    ) is not None:
-        return [str((named.categories or ())[value]) for value in named.values[:, 0].tolist()]
-    numbers = np.asarray(data.get(ELEMENT, ()) if own is None else own.shown(own.values))
-    if numbers.ndim != 1 or not numbers.size or numbers.dtype.kind not in "iu":
-        return None
-    if numbers.min() < 1 or numbers.max() > len(SYMBOLS):
-        return None
-    return [SYMBOLS[number - 1] for number in numbers.tolist()]
+def _entries(values: Any) -> Sequence[object]:  # noqa: ANN401  (opaque data)
+    """The data of each node or edge; one number each as a number of Python."""
+    one_number_each = (isinstance(values, np.ndarray) or is_tensor(values)) and values.ndim == 1
+    return values.tolist() if one_number_each else list(values)
 
 
-def graph_html(graph: Graph) -> str:
-    """A drawing of a graph, if it is small, and a line about it."""
-    line = f"<p>{escape(repr(graph))}</p>"
-    if graph.n_nodes > MAX_DRAWN or graph.n_edges > 4 * MAX_DRAWN:
-        return line
-    texts = element_symbols(graph.node_data, graph.node_sites) or [str(node) for node in graph.nodes]
-    return _svg(graph.n_nodes, graph.edges, graph.directed, texts) + line
+def _arcs_of(parts: Parts) -> tuple[Indices, Indices, Indices]:
+    """Both directions of every edge, or the arcs, sorted by the first and then by the second node; and their edges."""
+    edges = parts.edges
+    if parts.directed:
+        return edges[:, 0], edges[:, 1], np.arange(len(edges))
+    rows, columns = np.concatenate([edges, edges[:, ::-1]]).T
+    order = np.lexsort([columns, rows])
+    return rows[order], columns[order], order % max(1, len(edges))
 
 
-def _svg(n_nodes: int, edges: npt.NDArray[np.int64], directed: bool, texts: Sequence[str]) -> str:
-    """The drawing, with a text in each node; texts of more than two characters show on hovering."""
-    points = _points(n_nodes, edges)
-    head, marker = (HEAD, ' marker-end="url(#head)"') if directed else ("", "")
-    ends = ((*points[u], *points[v]) for u, v in edges.tolist())
-    lines = "".join(f'<line x1="{a:.1f}" y1="{b:.1f}" x2="{c:.1f}" y2="{d:.1f}"{marker}/>' for a, b, c, d in ends)
-    nodes = "".join(_node(*point, text) for point, text in zip(points, texts, strict=True))
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{SIZE[0]}" height="{SIZE[1]}" '
-        f'viewBox="0 0 {SIZE[0]} {SIZE[1]}" role="img">{head}'
-        f'<g stroke="#56616e" stroke-width="1.5">{lines}</g>{nodes}</svg>'
-    )
-
-
-def _node(x: float, y: float, text: str) -> str:
-    label = f'<text x="{x:.1f}" y="{y:.1f}" dy="0.35em" text-anchor="middle" font-size="9">{escape(text)}</text>'
-    return (
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="8" fill="#fff" stroke="#0072b2" stroke-width="1.5">'
-        f"<title>{escape(text)}</title></circle>{label if len(text) <= 2 else ''}"
-    )
-
-
-def _points(n_nodes: int, edges: npt.NDArray[np.int64]) -> list[tuple[float, float]]:
-    """The places of the nodes in a drawing: the same for the same graph."""
-    import networkx as nx  # noqa: PLC0415  (a tenth of a second; only where a picture is drawn)
-
-    graph = nx.empty_graph(n_nodes)
-    graph.add_edges_from(edges.tolist())
-    placed: dict[Any, Any] = nx.spring_layout(graph, seed=0, iterations=100)
-    points = np.array([placed[node] for node in range(n_nodes)]).reshape(n_nodes, 2)
-    low, high = points.min(axis=0, initial=1), points.max(axis=0, initial=-1)
-    scaled = MARGIN + (points - low) / np.maximum(high - low, 1e-9) * (np.array(SIZE) - 2 * MARGIN)
-    return [(float(x), float(y)) for x, y in scaled]
+def _as_tensor(values: object, torch: ModuleType) -> object:
+    if is_tensor(values):
+        return values.clone()
+    array = as_array(values)
+    if array is not None and array.dtype.kind in "biufc":
+        return torch.from_numpy(array.copy())
+    return list(_entries(values))  # PyG still knows it as data of the nodes

@@ -20,7 +20,7 @@ from typing_extensions import override
 from starcert.objects import content
 from starcert.objects.blocks import NodePairs
 from starcert.objects.convert import Parts
-from starcert.objects.formats import Formats, graph_html
+from starcert.objects.formats import Formats
 from starcert.objects.layers import EDGE_LAYERS, Coordinates, Indices, Layer, Values
 from starcert.objects.node_sites import NodeSites, bits_of, categories_of, copies_of
 from starcert.system.errors import InvalidParameterError, StarcertWarning, whole_number
@@ -265,9 +265,6 @@ class Graph(Formats):
         data = "".join(f", {kind}: {', '.join(names)}" for kind, names in kinds.items() if names)
         types = f" of {len(self.type_names)} types" if self.type_names else ""
         return f"Graph({self.n_nodes} nodes, {self.n_edges} {'arcs' if self.directed else 'edges'}{types}{data})"
-
-    def _repr_html_(self) -> str:
-        return graph_html(self)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _restore, (self.parts, dict(self.node_sites))

@@ -10,12 +10,11 @@ import numpy as np
 from typing_extensions import override
 
 from starcert.objects.convert import is_networkx, is_pyg
-from starcert.objects.formats import ELEMENT, element_symbols
 from starcert.objects.graph import Graph
 from starcert.objects.kinds import Kind, Untouched, attacked_blocks, fixed_at, fixed_columns
 from starcert.objects.laws import Flip
 from starcert.objects.layers import ARCS, PAIRS, Layer
-from starcert.objects.molecules import ORDERS, load_rdkit, molecule_of, orders_of
+from starcert.objects.molecules import ELEMENT, ORDERS, element_symbols, load_rdkit, molecule_of, orders_of
 from starcert.objects.noise import Noise
 from starcert.objects.partition import Partition
 from starcert.objects.rule import partition_by_rule

@@ -31,6 +31,7 @@ from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from starcert.objects.graph import Graph
+    from starcert.objects.node_sites import NodeSites
 
 ORDERS = ("single", "double", "triple", "aromatic")
 """The orders of bonds, by the names that RDKit has for them in capitals."""
@@ -41,7 +42,15 @@ USUAL = ("B", "C", "N", "O", "F", "Si", "P", "S", "Cl", "Se", "Br", "I")
 Elements: TypeAlias = Sequence[str] | Literal["usual"] | None
 Orders: TypeAlias = dict[tuple[int, int], str]
 
-MAX_ATOMIC_NUMBER = 118  # the last element that has a name; RDKit reads higher numbers
+_ELEMENTS = (
+    "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Kr Rb Sr Y Zr Nb "
+    "Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm Yb Lu Hf Ta W Re Os Ir Pt Au "
+    "Hg Tl Pb Bi Po At Rn Fr Ra Ac Th Pa U Np Pu Am Cm Bk Cf Es Fm Md No Lr Rf Db Sg Bh Hs Mt Ds Rg Cn Nh Fl Mc Lv Ts "
+    "Og"
+)
+SYMBOLS = tuple(_ELEMENTS.split())
+"""The elements, from atomic number 1 on."""
+ELEMENT = "atomic_number"
 VALENCES: Mapping[int, int] = {1: 1, 5: 3, 6: 4, 7: 3, 8: 2, 9: 1, 14: 4, 15: 3, 16: 2, 17: 1, 34: 2, 35: 1, 53: 1}
 """The usual valence by atomic number; atoms of other elements get no double bonds."""
 _NITROGEN, _OXYGEN = 7, 8
@@ -84,8 +93,8 @@ def from_rdkit(source: object, elements: Elements, bond_types: bool = False) -> 
         raise InvalidParameterError("molecule", "be sanitized", source, hint)
     atoms = list(molecule.GetAtoms())
     numbers = [atom.GetAtomicNum() for atom in atoms]
-    if max(numbers, default=0) > MAX_ATOMIC_NUMBER:
-        raise InvalidParameterError("molecule", f"have elements up to number {MAX_ATOMIC_NUMBER}", max(numbers))
+    if max(numbers, default=0) > len(SYMBOLS):
+        raise InvalidParameterError("molecule", f"have elements up to number {len(SYMBOLS)}", max(numbers))
     bonds: list[set[tuple[int, str]]] = [set() for _ in atoms]
     ends = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds()]
     orders = [bond.GetBondType().name.lower() for bond in molecule.GetBonds()]
@@ -214,7 +223,7 @@ def _atomic_numbers(graph: Graph, elements: tuple[str, ...] | None, chem: Any) -
     table = chem.GetPeriodicTable()
     numbers = []
     for node, value in zip(graph.nodes, values, strict=True):
-        limit = MAX_ATOMIC_NUMBER + 1 if elements is None else len(elements)
+        limit = len(SYMBOLS) + 1 if elements is None else len(elements)
         if not isinstance(value, int) or not 0 <= value < limit:
             requirement = f"hold whole numbers from 0 to {limit - 1}"
             raise InvalidParameterError(f"node_data[{name}]", requirement, f"{value!r} at node {node!r}")
@@ -289,3 +298,18 @@ def guess_orders(numbers: Sequence[int], edges: Sequence[tuple[int, int]]) -> tu
                 candidates.add_edge(u, v, weight=weight)
     double = {frozenset(pair) for pair in nx.max_weight_matching(candidates)}
     return {(u, v): "double" if frozenset((u, v)) in double else "single" for u, v in edges}, charges
+
+
+def element_symbols(data: Mapping[str, object], sites: Mapping[str, NodeSites]) -> list[str] | None:
+    """The element of each node, from `atomic_number`, or from sites that are symbols; None where nothing says it."""
+    own, known = sites.get(ELEMENT), frozenset(SYMBOLS)
+    if (
+        named := next((each for each in sites.values() if each.categories and known.issuperset(each.categories)), None)
+    ) is not None:
+        return [str((named.categories or ())[value]) for value in named.values[:, 0].tolist()]
+    numbers = np.asarray(data.get(ELEMENT, ()) if own is None else own.shown(own.values))
+    if numbers.ndim != 1 or not numbers.size or numbers.dtype.kind not in "iu":
+        return None
+    if numbers.min() < 1 or numbers.max() > len(SYMBOLS):
+        return None
+    return [SYMBOLS[number - 1] for number in numbers.tolist()]

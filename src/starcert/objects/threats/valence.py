@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
-from starcert.objects.formats import ELEMENT, SYMBOLS
 from starcert.objects.graph import NodeFrame
 from starcert.objects.layers import Indices
+from starcert.objects.molecules import ELEMENT, SYMBOLS
 from starcert.objects.node_sites import NodeSites
 from starcert.objects.regions.atoms import as_bonds, as_elements
 from starcert.objects.regions.builder import Names
