@@ -41,8 +41,8 @@ from starcert.archive.record import Archive
 from starcert.archive.untrusted import VERSION, Field
 from starcert.claims.certificate import Certificate
 from starcert.claims.collective import CollectiveClaim
-from starcert.claims.found_attack import FoundAttack
 from starcert.claims.question import Question
+from starcert.claims.verdict import FoundAttack
 from starcert.cli.run_commands import RunArgument
 from starcert.math.audit import Audit
 from starcert.math.confidence import Votes

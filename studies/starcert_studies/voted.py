@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.claims.certificates import Certificates, certify
-from starcert.claims.metrics import accuracy, certified_ratio, certified_share, majority_share, right, score
+from starcert.claims.metrics import accuracy, certified_ratio, certified_share, right, score
+from starcert.claims.outcomes import majority_share
 from starcert.claims.slack import slack_table
 from starcert.math.confidence import Bounds, Votes, clopper_pearson
 from starcert.objects.noise import Noise

@@ -7,7 +7,7 @@ import pytest
 
 import starcert as sc
 from starcert.archive import Archive, ExactArchive
-from starcert.claims.found_attack import FoundAttack, most_plausible
+from starcert.claims.verdict import FoundAttack, most_plausible
 from starcert.objects import Sites
 from starcert.objects.threats import Attacks, read_threat
 from starcert.objects.threats.valence import keep_valences

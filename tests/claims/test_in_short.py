@@ -7,9 +7,8 @@ from itertools import product
 import pytest
 
 import starcert as sc
-from starcert.claims.found_attack import FoundAttack
 from starcert.claims.sentences import in_short
-from starcert.claims.verdict import Verdict, Verdicts
+from starcert.claims.verdict import FoundAttack, Verdict, Verdicts
 from starcert.math.frontier import levels_of
 from starcert.methods.evidence import extended_frontier
 from starcert.objects.words import AttackWords, RegionWords, Words

@@ -16,7 +16,6 @@ from starcert.claims.metrics import (
     certified_ratio,
     certified_share,
     has_sites,
-    majority_share,
     open_ended,
     radii_of_flips,
     right,
@@ -24,6 +23,7 @@ from starcert.claims.metrics import (
     too_few_votes,
     votes_needed,
 )
+from starcert.claims.outcomes import majority_share
 from starcert.math.confidence import anytime_bounds
 from starcert.objects.threats import Box
 from starcert.report.findings import summary

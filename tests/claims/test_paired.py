@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import starcert as sc
+from starcert.claims.gains import difference_of_counts
 from starcert.claims.metrics import structure_gain
-from starcert.claims.paired import difference_of_counts
 from starcert.system.errors import InvalidParameterError
 
 NOISE = sc.Noise(a=0.1, b=0.2)

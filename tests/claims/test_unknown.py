@@ -9,7 +9,7 @@ import pytest
 import starcert as sc
 from starcert.archive import Archive, ExactArchive
 from starcert.claims.gains import structure_gains, worth_sentence
-from starcert.claims.unknown import NEVER
+from starcert.claims.outcomes import NEVER
 from starcert.objects.threats import AnyFlips, Deletions
 from starcert.report.comparison import compare
 from starcert.runs.sweep_levels import measure_levels, outcome_of

@@ -11,8 +11,8 @@ from report_worlds import DELETE_ADD, HOSTILE, STARS, TWO, random_counts, weighe
 import starcert as sc
 from starcert import archive as archives
 from starcert.archive import Archive
+from starcert.claims.gains import paired_difference, share_interval
 from starcert.claims.metrics import right
-from starcert.claims.paired import paired_difference, share_interval
 from starcert.objects.binding import bind_all
 from starcert.objects.threats import AnyFlips
 from starcert.report.compared_runs import ComparedExact, compared_runs

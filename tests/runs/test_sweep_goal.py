@@ -8,7 +8,7 @@ from browsing import open_page, texts
 from sweep_worlds import invented
 
 import starcert as sc
-from starcert.claims.paired import paired_difference, share_interval
+from starcert.claims.gains import paired_difference, share_interval
 from starcert.report.document import write_page
 from starcert.runs.sweep_levels import marks_of, outcome_of, standings
 from starcert.runs.sweep_report import sweep_report, sweep_rows

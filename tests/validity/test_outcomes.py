@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.claims.rows import Rows
+from starcert.claims.proof import Rows
 from starcert.classifiers import Classifier
 from starcert.models import LinkPropagation, LinkVotes
 

@@ -12,8 +12,8 @@ from starcert.math.channels import MAX_RADIUS
 if TYPE_CHECKING:
     from starcert.claims.certificate import Certificate
     from starcert.claims.collective import CollectiveClaim
-    from starcert.claims.found_attack import FoundAttack
     from starcert.claims.intervals import Claim as OutputClaim
+    from starcert.claims.verdict import FoundAttack
 
 Level: TypeAlias = tuple[int, ...]
 

@@ -19,8 +19,8 @@ from starcert.archive.reading import EXACT
 from starcert.archive.threat_texts import StatedThreat, threat_from_json, threat_to_json
 from starcert.archive.untrusted import VERSION, Field
 from starcert.claims.certificates import Certificates
-from starcert.claims.found_attack import FoundAttack
-from starcert.claims.rows import Rows
+from starcert.claims.proof import Rows
+from starcert.claims.verdict import FoundAttack
 from starcert.math.channels import MAX_RADIUS
 from starcert.methods.tried_attacks import TriedAttacks
 from starcert.methods.trying import MAX_COUNTED, NEVER

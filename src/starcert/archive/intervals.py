@@ -35,8 +35,8 @@ from starcert.archive.threat_texts import threat_from_json, threat_to_json
 from starcert.archive.untrusted import VERSION, Field, MalformedError
 from starcert.claims.certificates import Certificates
 from starcert.claims.intervals import Claim, IntervalProof, KeptSites
+from starcert.claims.proof import Rows
 from starcert.claims.question import Question
-from starcert.claims.rows import Rows
 from starcert.classifiers.values import ValueRange
 from starcert.math.ballots import Ballots
 from starcert.math.channels import MAX_RADIUS

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 import starcert as sc
-from starcert.claims.outcomes import Outcome, State
-from starcert.claims.unknown import unknown_at
-from starcert.claims.verdict import lies_within
+from starcert.claims.outcomes import Outcome
+from starcert.claims.smoothed_outcomes import unknown_at
+from starcert.claims.verdict import State, lies_within
 from starcert.math.channels import MAX_RADIUS
 from starcert.math.frontier import levels_of
 from starcert.objects import Partition

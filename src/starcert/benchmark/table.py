@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from starcert.benchmark.data import DRAWN
 from starcert.benchmark.outcomes import SIZES, kind_of
+from starcert.claims.gains import paired_difference
 from starcert.claims.outcomes import Outcome
-from starcert.claims.paired import paired_difference
 
 Mask = npt.NDArray[np.bool_]
 

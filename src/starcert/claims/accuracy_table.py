@@ -10,11 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from starcert.claims.answers import majority_share
-from starcert.claims.certificates import Certificates
 from starcert.claims.gains import NO_ATTACK, box_in_words
-from starcert.claims.outcomes import Labels, SizeCounts
-from starcert.claims.unknown import in_words
+from starcert.claims.outcomes import Labels, SizeCounts, in_words, majority_share
 from starcert.objects.noise import RadiusLike
 from starcert.objects.threats import Box, Threat
 from starcert.system.markup import html_table
@@ -22,6 +19,8 @@ from starcert.system.output import as_frame, fails_at_most
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from starcert.claims.certificates import Certificates
 
 _LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": "$-$", "–": "--"}
 _LATEX |= {sign: f"\\{sign}" for sign in "&%$#_{}"}

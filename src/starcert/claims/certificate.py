@@ -12,14 +12,12 @@ from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING
 
-from starcert.claims.found_attack import FoundAttack
 from starcert.claims.intervals import Claim, ValueInterval
-from starcert.claims.outcomes import State
 from starcert.claims.proof import Asked
 from starcert.claims.question import Question
 from starcert.claims.sentences import cells_of, sentence_of
 from starcert.claims.slack import tradeoffs_of
-from starcert.claims.verdict import Limits, Verdict, Verdicts
+from starcert.claims.verdict import FoundAttack, Limits, State, Verdict, Verdicts
 from starcert.claims.vote_proof import in_box
 from starcert.math.confidence import Bounds
 from starcert.math.copies import Level

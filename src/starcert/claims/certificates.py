@@ -9,20 +9,19 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
 from typing import TYPE_CHECKING, Any, Generic, overload
 
 import numpy as np
 import numpy.typing as npt
 from typing_extensions import TypeVar
 
+from starcert.claims.accuracy_table import AccuracyTable
 from starcert.claims.certificate import Certificate
+from starcert.claims.gains import StructureGain, structure_gain
 from starcert.claims.intervals import IntervalProof, ValueInterval
 from starcert.claims.outcomes import Labels, Mask, Outcomes, SizeCounts, known, share_of
-from starcert.claims.proof import Asked, Proof
+from starcert.claims.proof import Asked, Proof, Rows, Whole
 from starcert.claims.question import Question
-from starcert.claims.radii import Radii, open_ended
-from starcert.claims.rows import Rows, Whole
 from starcert.claims.sentences import cells_of, summary_of
 from starcert.claims.verdict import Limits, Verdicts
 from starcert.claims.vote_proof import VoteProof
@@ -41,9 +40,7 @@ from starcert.system.output import as_frame, quantity
 if TYPE_CHECKING:
     import pandas as pd
 
-    from starcert.claims.accuracy_table import AccuracyTable
     from starcert.claims.collective import Collective, CollectiveClaim
-    from starcert.claims.paired import StructureGain
 
 ProofT_co = TypeVar("ProofT_co", bound=Proof, default=Proof, covariant=True)
 
@@ -241,14 +238,10 @@ class Certificates(Sequence[Certificate], Generic[ProofT_co]):
 
     def structure_gain(self, labels: Labels, blind: Labels, **at: Any) -> StructureGain:  # noqa: ANN401  (as there)
         """The share right and certified, less the share that a blind model has right: see `gains.structure_gain`."""
-        from starcert.claims.gains import structure_gain  # noqa: PLC0415  (which imports this module)
-
         return structure_gain(self, labels, blind, **at)
 
     def accuracy_table(self, labels: Labels | None = None, **at: Any) -> AccuracyTable:  # noqa: ANN401  (as there)
         """The shares right and certified, with and without attack: see `accuracy_table.AccuracyTable.of`."""
-        from starcert.claims.accuracy_table import AccuracyTable  # noqa: PLC0415  (which imports this module)
-
         return AccuracyTable.of(self, labels, **at)
 
     def to_latex(self, labels: Labels | None = None, **at: Any) -> str:  # noqa: ANN401  (as in `accuracy_table`)
@@ -377,20 +370,6 @@ class Certificates(Sequence[Certificate], Generic[ProofT_co]):
     def frontiers(self) -> list[Frontier]:
         """The frontier of each graph: those of `[one.frontier for one in certificates]`, and sooner."""
         return self.by_votes.frontiers()
-
-    def grid(self, max_radius: RadiusLike) -> list[range]:
-        """Every count of flips on each axis, up to `max_radius`."""
-        return [range(limit + 1) for limit in self.noise.radius(max_radius, "max_radius")]
-
-    def radii_within(self, max_radius: RadiusLike) -> list[Radii]:
-        """The maximal radii of each graph up to `max_radius`; where a search ended early, all that are certified."""
-        box, found = self.within(max_radius), []
-        for row, frontier in enumerate(box.frontiers()):
-            radii: Sequence[tuple[int, ...]] = frontier.radii
-            if frontier.incomplete:
-                radii = [radius for radius in product(*self.grid(max_radius)) if box[row].certified(radius)]
-            found.append(open_ended(radii, self.capacity[row]))
-        return found
 
     def at_most_changed(
         self, threat: Threat | str, *, k: int | None = None, alpha: float | None = None

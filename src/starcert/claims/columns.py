@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from starcert.claims.answers import right
-from starcert.claims.certificate import Certificate
-from starcert.claims.certificates import Certificates
 from starcert.claims.outcomes import Labels, Outcome, size_steps
-from starcert.claims.unknown import unknown_at
+from starcert.claims.smoothed_outcomes import unknown_at
 from starcert.objects import TargetNodes
 from starcert.objects.threats import Threat
 from starcert.system.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from starcert.claims.certificate import Certificate
+    from starcert.claims.certificates import Certificates
 
 Row = dict[str, object]
 
@@ -52,7 +54,7 @@ def result_rows(
     classes = class_names or certificates.classes or range(certificates.bounds.n_classes)
     numbers = class_values(classes)
     truth = [None] * len(certificates) if labels is None else certificates.truth(labels).tolist()
-    is_right = [None] * len(truth) if labels is None else right(certificates, labels).tolist()
+    is_right = [None] * len(truth) if labels is None else certificates.right(labels).tolist()
     called = certificates.names
     if names is not None:
         called = row_names(certificates.objects.tolist(), certificates.nodes, names)

@@ -12,34 +12,32 @@ is certified; where no object was, there is no share at all, and a reason. Besid
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.claims.found_attack import FoundAttack
 from starcert.claims.question import size_within
+from starcert.claims.verdict import FoundAttack, State
 from starcert.math.channels import MAX_RADIUS
 from starcert.objects.threats import Threat
+from starcert.system.errors import InvalidParameterError
 from starcert.system.output import as_frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
-if TYPE_CHECKING:
-    pass
-
 MAX_STEPS = 6
 BEYOND = 2**62  # in place of a size: there is none
+NEVER = "no number of votes certifies it under this noise"
 TOO_FAR = "beyond the radii that were looked at"
 
 Mask = npt.NDArray[np.bool_]
 Whole = npt.NDArray[np.int64]
 Labels: TypeAlias = npt.ArrayLike | Sequence[object]  # the true classes; None: not known
-State = Literal["certified", "broken", "open"]
 
 
 class Outcome(NamedTuple):
@@ -278,3 +276,38 @@ def known(truth: Sequence[int | None]) -> Mask:
 def share_of(hits: Mask, eligible: Mask) -> float:
     """The share of the eligible rows that are hits; NaN if there are none."""
     return float(hits[eligible].mean()) if eligible.any() else math.nan
+
+
+def beyond(threat: Threat) -> str:
+    """The reason where something was not asked about."""
+    return f"beyond the threat that was asked about, {threat.label}"
+
+
+def in_words(rows: Iterable[tuple[str, bool, str]]) -> list[str]:
+    """Sentences for below a table: what each row is about, whether it has a share, and why 0 would say nothing.
+
+    Example:
+        >>> in_words([("1 flip in a", True, ""), ("2 flips in a", False, "not asked"), ("2 in b", False, "not asked")])
+        ['A dash: 2 flips in a, 2 in b (not asked).']
+    """
+    by_reason: dict[tuple[bool, str], list[str]] = {}
+    for what, known, why in rows:
+        if why and not (known and why == NEVER):  # graphs with fewer sites may be certified all the same
+            by_reason.setdefault((known, why), []).append(what)
+    return [
+        f"{'By p_A alone' if known else 'A dash'}: {', '.join(each)} ({why})."
+        for (known, why), each in by_reason.items()
+    ]
+
+
+def majority_share(labels: npt.ArrayLike) -> float:
+    """The share of the most frequent class: the accuracy of a constant answer.
+
+    Example:
+        >>> majority_share([0, 1, 1, 1])
+        0.75
+    """
+    truth = np.asarray(labels)
+    if truth.ndim != 1 or not truth.size:
+        raise InvalidParameterError("labels", "be a row of classes, one or more", f"an array of shape {truth.shape}")
+    return float(np.unique(truth, return_counts=True)[1].max() / truth.size)

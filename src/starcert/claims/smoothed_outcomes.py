@@ -6,18 +6,19 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
-from starcert.claims.certificate import Certificate
-from starcert.claims.outcomes import TOO_FAR, Outcome, Outcomes, common_size
+from starcert.claims.outcomes import NEVER, TOO_FAR, Outcome, Outcomes, beyond, common_size
 from starcert.claims.question import NO_ATTACK
-from starcert.claims.unknown import NEVER, beyond, never_certified, threat_of
+from starcert.claims.slack import slacks_of
 from starcert.claims.verdict import lies_within
 from starcert.math.copies import Level
 from starcert.math.frontier import Frontier, flips_covered
 from starcert.objects.threats import Threat
 
 if TYPE_CHECKING:
+    from starcert.claims.certificate import Certificate
     from starcert.claims.certificates import Certificates
 
 NO_CAPACITY = "it is not known how many sites an attacker finds"
@@ -30,7 +31,7 @@ def smoothed_outcomes(certificates: Certificates, threat: Threat) -> Outcomes:
     threat, alone = threat.for_noise(certificates.noise), None
     if certificates.verdicts is not None:
         alone = smoothed_outcomes(certificates.by_p_A, threat)
-    reason, sharing = _unknown_levels(certificates), Counter(certificates.objects.tolist())
+    reason, sharing = unknown_at(certificates), Counter(certificates.objects.tolist())
     rows, to_settle = [], list[int | None]()
     answered = (~certificates.abstained).tolist()
     for one, frontier, is_answered in zip(certificates, certificates.frontiers(), answered, strict=True):
@@ -45,21 +46,6 @@ def smoothed_outcomes(certificates: Certificates, threat: Threat) -> Outcomes:
     objects = tuple(certificates.objects.tolist())
     found = Outcomes(threat, tuple(rows), objects, alone, to_settle=tuple(to_settle))
     return found if alone is not None else replace(found, by_p_A=found)
-
-
-def _unknown_levels(certificates: Certificates) -> Why:
-    """Says of a level why it would say nothing that it is not certified; "" where it is a finding."""
-    known, never = threat_of(certificates), never_certified(certificates)
-    limits = None if known is None else known.limits(certificates.noise)
-
-    def why(level: Level) -> str:
-        if known is not None:
-            most = sum(level) if known.flips is None else known.flips
-            if not known.by_radius or sum(level) > most or not (limits is None or lies_within(level, limits)):
-                return beyond(known)
-        return NEVER if never is not None and never(level) else ""
-
-    return why
 
 
 def _by_radius(one: Certificate, blank: Outcome, threat: Threat, frontier: Frontier, reason: Why) -> Outcome:
@@ -135,3 +121,34 @@ def _votes_to_settle(one: Certificate, size: int, threat: Threat) -> int | None:
         return one.verdicts.votes_to_settle(size)
     more = one.verdicts.sizes[size].more_votes if size in one.verdicts.sizes else None
     return None if more is None else one.verdicts.own_votes + more
+
+
+def unknown_at(certificates: Certificates) -> Why:
+    """Says of a radius why a share of 0 there would say nothing; "" where it is a finding."""
+    threat, never = certificates.listed_threat or certificates.threat, never_certified(certificates)
+    limits = None if threat is None else threat.limits(certificates.noise)
+
+    def why(radius: Level) -> str:
+        if threat is not None and any(radius):
+            within = (limits is None or lies_within(radius, limits)) and sum(radius) <= (threat.flips or sum(radius))
+            if not (threat.by_radius and within):
+                return beyond(threat)
+        return NEVER if never is not None and never(radius) else ""
+
+    return why
+
+
+def never_certified(certificates: Certificates) -> Callable[[Level], bool] | None:
+    """Says of a level whether no number of votes on clean objects certifies it; None: there is no such level.
+
+    Copies of attacked objects show there too often what those of clean ones never show. Votes at attacked objects can
+    settle such attacks: where there could be some, none is out of reach.
+    """
+    law = certificates.noise.product
+    if not any(attacked and not clean for each in law.channels for clean, attacked in each.outcomes):
+        return None
+    grounds = (None if each is None else each.grounds for each in certificates.verdicts or ())
+    if any(each is not None and each.most for each in grounds):
+        return None
+    slacks = [slacks_of(law, limit) for limit in {each.limit for each in certificates.bounds.contests}]
+    return cache(lambda level: all(each.bracket(level).below <= 0 for each in slacks))

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
-from starcert.claims.found_attack import FoundAttack
+from starcert.claims.columns import result_rows
 from starcert.claims.outcomes import Labels, Mask, Outcomes
 from starcert.claims.proof import Asked, Proof
 from starcert.claims.question import NO_ATTACK, Question
 from starcert.claims.slack import slacks_of, tradeoffs_of
-from starcert.claims.verdict import Limits, Verdict, Verdicts, lies_within
+from starcert.claims.smoothed_outcomes import smoothed_outcomes
+from starcert.claims.verdict import FoundAttack, Limits, Verdict, Verdicts, lies_within
 from starcert.math.confidence import Bounds
 from starcert.math.fallback import PLAIN, Contest
 from starcert.math.frontier import Frontier, Frontiers, levels_of
@@ -115,8 +116,6 @@ class VoteProof(Proof):
 
     @override
     def outcomes(self, of: Certificates, threat: Threat | None) -> Outcomes:
-        from starcert.claims.smoothed_outcomes import smoothed_outcomes  # noqa: PLC0415  (imports this module)
-
         return smoothed_outcomes(of, (self.counted(of.threat) or AnyFlips(2)) if threat is None else threat)
 
     def counted(self, threat: Threat | None) -> Threat | None:
@@ -160,8 +159,6 @@ class VoteProof(Proof):
 
     @override
     def rows(self, of: Certificates, labels: Labels | None, **about: Any) -> list[dict[str, object]]:
-        from starcert.claims.columns import result_rows  # noqa: PLC0415  (imports this module)
-
         return result_rows(of, labels, **about)
 
     @override

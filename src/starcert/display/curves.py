@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from starcert.claims.certificates import Certificates
-from starcert.claims.metrics import majority_share
-from starcert.claims.outcomes import Labels, Outcomes
+from starcert.claims.outcomes import Labels, Outcomes, majority_share
 from starcert.display.drawing import DASHES, MAJORITY, colour_of, make_room, new_axes, whole_ticks, with_notes
 from starcert.objects.threats import AnyFlips
 from starcert.system.errors import InvalidParameterError, did_you_mean, whole_number

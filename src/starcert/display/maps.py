@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from starcert.claims.certificate import Certificate
 from starcert.claims.certificates import Certificates
-from starcert.claims.metrics import certified_counts, certified_share, majority_share, open_ended
+from starcert.claims.metrics import certified_counts, certified_share, open_ended
+from starcert.claims.outcomes import majority_share
 from starcert.claims.slack import slack_table
 from starcert.claims.vote_proof import in_box
 from starcert.display.drawing import (

@@ -14,10 +14,8 @@ from typing_extensions import override
 
 from starcert.claims.certificate import Certificate
 from starcert.claims.certificates import Certificates
-from starcert.claims.found_attack import FoundAttack
-from starcert.claims.proof import SizedProof
-from starcert.claims.rows import Whole
-from starcert.claims.verdict import Verdict
+from starcert.claims.proof import SizedProof, Whole
+from starcert.claims.verdict import FoundAttack, Verdict
 from starcert.math import switched_votes
 from starcert.math.switched_votes import Truths
 from starcert.methods.exhaustive import ANY, any_law

@@ -15,10 +15,8 @@ from typing_extensions import override
 
 from starcert.claims.certificate import Certificate
 from starcert.claims.certificates import Certificates
-from starcert.claims.found_attack import FoundAttack
-from starcert.claims.proof import SizedProof
-from starcert.claims.rows import Rows, Whole
-from starcert.claims.verdict import Verdict
+from starcert.claims.proof import Rows, SizedProof, Whole
+from starcert.claims.verdict import FoundAttack, Verdict
 from starcert.math.linked import LinkAttacks, Links, breaking_links
 from starcert.methods.hashed_voters import Budget, Cell, budget_of
 from starcert.objects import Graph, Sites, TargetNodes

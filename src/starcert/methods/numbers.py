@@ -8,8 +8,8 @@ import numpy as np
 
 from starcert.claims.certificates import Certificates
 from starcert.claims.intervals import IntervalProof, KeptSites
+from starcert.claims.proof import Rows
 from starcert.claims.question import Question
-from starcert.claims.rows import Rows
 from starcert.classifiers.base import Classifier
 from starcert.math.confidence import Family, check_alpha, check_family
 from starcert.math.evidence import MAX_FLIPS

@@ -13,8 +13,7 @@ from math import ceil, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from starcert.claims.found_attack import FoundAttack
-from starcert.claims.verdict import Verdict
+from starcert.claims.verdict import FoundAttack, Verdict
 from starcert.math.attacked_sites import describe_attack
 from starcert.math.bets import SCALE, OwnBet, capital_of, class_and_rival, count_capital, needed
 from starcert.math.copies import Level

@@ -13,11 +13,9 @@ from typing_extensions import override
 
 from starcert.claims.certificate import Certificate
 from starcert.claims.certificates import Certificates
-from starcert.claims.found_attack import FoundAttack
-from starcert.claims.proof import SizedProof
+from starcert.claims.proof import Rows, SizedProof
 from starcert.claims.question import NO_ATTACK
-from starcert.claims.rows import Rows
-from starcert.claims.verdict import Verdict
+from starcert.claims.verdict import FoundAttack, Verdict
 from starcert.methods.plausible import Plausible
 from starcert.methods.trying import NEVER, Trial, Whole
 from starcert.objects import Sites

@@ -16,8 +16,7 @@ from typing_extensions import override
 
 from starcert.claims.certificates import Certificates
 from starcert.claims.outcomes import Mask
-from starcert.claims.proof import SizedProof
-from starcert.claims.rows import Whole
+from starcert.claims.proof import SizedProof, Whole
 from starcert.claims.verdict import Verdict
 from starcert.objects import CleanObject
 from starcert.objects.choices import Choice

@@ -20,10 +20,8 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from starcert.claims.certificates import Certificates
-from starcert.claims.found_attack import FoundAttack
-from starcert.claims.proof import SizedProof
-from starcert.claims.rows import Rows
-from starcert.claims.verdict import Verdict
+from starcert.claims.proof import Rows, SizedProof
+from starcert.claims.verdict import FoundAttack, Verdict
 from starcert.methods.links import link_budget, within_no_other
 from starcert.models.box_bounds import prover_for
 from starcert.models.quantities import LABEL, EdgeCount, EdgesByLabel, Quantity, quantities_named

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 
 from starcert.archive import BLIND, Archive
-from starcert.claims.answers import accuracy
+from starcert.claims.metrics import accuracy
 from starcert.objects.binding import Problem
 from starcert.objects.sites import Sites
 from starcert.objects.words import Words

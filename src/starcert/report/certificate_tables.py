@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from starcert.archive import Archive
-from starcert.claims.outcomes import SizeCounts, steps_to
+from starcert.claims.outcomes import SizeCounts, in_words, steps_to
 from starcert.claims.sentences import in_short
-from starcert.claims.unknown import in_words
 from starcert.objects.words import MAX_TUPLE, AttackWords, Words
 from starcert.report import findings
 from starcert.report.blocks import Section, TableBlock, Text

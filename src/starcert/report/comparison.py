@@ -14,9 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from starcert.claims.outcomes import Outcome, size_steps
-from starcert.claims.paired import StructureGain, paired_difference
-from starcert.claims.unknown import in_words
+from starcert.claims.gains import StructureGain, paired_difference
+from starcert.claims.outcomes import Outcome, in_words, size_steps
 from starcert.objects.threats import AnyFlips, Threat, read_threat
 from starcert.objects.words import AttackWords
 from starcert.report.blocks import (

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
-from starcert.claims.gains import worth_sentence
-from starcert.claims.paired import StructureGain
+from starcert.claims.gains import StructureGain, worth_sentence
 from starcert.objects.laws.law import Move
 from starcert.objects.noise import Noise
 from starcert.objects.threats import Threat

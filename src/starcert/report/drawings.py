@@ -17,8 +17,8 @@ from starcert.archive import Archive
 from starcert.claims.certificate import Certificate
 from starcert.claims.certificates import Certificates
 from starcert.claims.columns import in_words
-from starcert.claims.found_attack import MAX_NAMED, FoundAttack
 from starcert.claims.outcomes import Outcome, size_steps
+from starcert.claims.verdict import MAX_NAMED, FoundAttack
 from starcert.math.attacked_sites import influences
 from starcert.objects import Region
 from starcert.objects.binding import attack_axes

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.archive import Archive
-from starcert.claims.answers import right
+from starcert.claims.metrics import right
 from starcert.claims.sentences import in_short
 from starcert.objects.graph_kind import DRAWN_EDGES, DRAWN_NODES
 from starcert.objects.kinds import kind_of

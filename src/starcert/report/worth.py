@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from starcert.archive import Archive, BlindRow, ExactArchive
-from starcert.claims.gains import structure_gains, worth_sentence
-from starcert.claims.paired import StructureGain
-from starcert.claims.unknown import in_words
+from starcert.claims.gains import StructureGain, structure_gains, worth_sentence
+from starcert.claims.outcomes import in_words
 from starcert.objects.words import Words
 from starcert.report.blocks import KeyFigure, Marked, Notice, Phrase, Section, TableBlock, Text
 from starcert.system.output import quantity

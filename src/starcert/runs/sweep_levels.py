@@ -22,9 +22,9 @@ import numpy.typing as npt
 
 from starcert.claims import metrics
 from starcert.claims.certificates import Certificates
+from starcert.claims.gains import paired_difference, share_interval
 from starcert.claims.outcomes import SizeCounts, steps_to
-from starcert.claims.paired import paired_difference, share_interval
-from starcert.claims.unknown import unknown_at
+from starcert.claims.smoothed_outcomes import unknown_at
 from starcert.math.copies import Level
 from starcert.math.frontier import levels_of
 from starcert.objects.noise import Noise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
-from starcert.claims.paired import share_interval
+from starcert.claims.gains import share_interval
 from starcert.report.blocks import KeyFigure, Marked, Phrase, Report, Section, Shade, TableBlock, Text
 from starcert.runs.grid import noise_text
 from starcert.runs.run_file import RUN

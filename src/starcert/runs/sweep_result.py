@@ -11,9 +11,8 @@ from itertools import product
 from pathlib import Path
 
 from starcert.archive import BlindRow
-from starcert.claims.gains import worth_sentence
+from starcert.claims.gains import StructureGain, worth_sentence
 from starcert.claims.outcomes import SizeCounts
-from starcert.claims.paired import StructureGain
 from starcert.report.blocks import Notice
 from starcert.report.findings import frozen, nothing_to_flip
 from starcert.runs.grid import SweepSettings, noise_text
