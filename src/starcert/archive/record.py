@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from starcert.archive.checker.arithmetic import LIMITS
+from starcert.archive.checker.limits import LIMITS
 from starcert.archive.claims import MAX_VOTES, Claim
 from starcert.archive.evidence_file import GraphEvidence
 from starcert.archive.kept import Kept, plain_settings

@@ -30,7 +30,7 @@ from importlib import import_module
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from starcert.archive.checker.counts import list_cells
+from starcert.archive.checker.cells import list_cells
 from starcert.archive.checker.evidence import EvidenceCheck
 from starcert.archive.checker.rows import Difference, FileProofs, RowProofs
 from starcert.archive.claims import Answer, Broken, Interval, Reach, Size, Together, TriedRow
@@ -336,7 +336,7 @@ def _false_lists(
     """Numbers of listed attacks that no object of this capacity has: of fewer there would be less to prove."""
     if not asked:
         return
-    from starcert.archive.checker.attack_counts import check_listed  # noqa: PLC0415  (threats list attacks on objects)
+    from starcert.archive.checker.trials import check_listed  # noqa: PLC0415  (threats list attacks on objects)
 
     rows = (archive.votes if archive.kind == "certificates" else archive.result).objects.tolist()
     for number, capacity in objects:

@@ -111,7 +111,7 @@ def test_the_second_way_looks_after_every_chunk():
     """Own votes that win for three chunks and lose the fourth."""
     tallies = [OwnTally(np.array([64 - lost, lost]), np.zeros((lost, 1), dtype=np.int64)) for lost in (24, 24, 24, 64)]
     checker = SimpleNamespace(label=0, contest=PLAIN)
-    bet = checking._OwnBet(checker, (), *[None] * 4)
+    bet = checking._OwnBet(checker)
     capitals = [bet.capital(tallies[:look]) for look in range(1, 5)]
     assert max(map(float, capitals)) == float(capitals[2])
     for factor, passes in ((1.001, True), (0.999, False)):

@@ -140,6 +140,24 @@ def seen_on(axes: Sequence[AttackAxis], level: Level, attacked: Iterable[int]) -
     return prod(((1 - axes[axis].law.unseen) ** level[axis] for axis in attacked), start=Fraction(1))
 
 
+class Bet(NamedTuple):
+    """The term that a vote adds to the logarithm of the capital, by its cell, for each stake."""
+
+    rival: Whole  # if it is for the rival, shape (stakes, cells)
+    other: Whole  # if it is for a third class
+    quiet: Whole  # if it is for the class
+
+    @classmethod
+    def of(cls, sizes: npt.NDArray[np.float64], theta: Ball, values: Sequence[Ball], part: float) -> Bet:
+        """X is one of these values where a vote is for the rival, that part of it for a third class, else 0."""
+        rival, other = (log_gains(sizes, theta, [value * share for value in values]) for share in (1.0, part))
+        return cls(rival, other, log_gains(sizes, theta, [arb(0)])[:, 0])
+
+    def capital(self, rival: Whole, other: Whole, quiet: int) -> Ball:
+        """At least the capital after so many votes for the rival, for third classes, by cell, and for the class."""
+        return mean_of_exponentials(self.quiet * quiet + self.rival @ rival + self.other @ other)
+
+
 class Cells(NamedTuple):
     """The numbers of cells: what is shown at the attacked sites of the listed axes, and below that the group."""
 

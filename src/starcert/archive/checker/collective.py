@@ -29,8 +29,8 @@ from starcert.archive.checker.bets import (
     PRECISION,
     SCALE,
     Ball,
+    Bet,
     Cells,
-    log_gains,
     mean_of_exponentials,
     ratios_of,
     seen_on,
@@ -88,21 +88,35 @@ class TargetsChecker:
         by_level = {(0,) * len(self.axes): [np.empty((1, 0), np.int64)]}
         by_level = by_level if blocks is None else self.index.by_level(blocks)
         for level, places in by_level.items():
-            bet = _Bet.of(self, level)
-            step = max(1, min(MAX_NUMBERS // max(1, len(self._answers)), MAX_ATTACKS) // max(1, bet.cells.number // 8))
+            cells, bet = self._bet(level)
+            step = max(1, min(MAX_NUMBERS // max(1, len(self._answers)), MAX_ATTACKS) // max(1, cells.number // 8))
             for block in places:
                 for start in range(0, len(block), step):
-                    some = _Attacks.of(bet, self._cells(bet, block[start : start + step]), self.n_copies)
+                    some = _Attacks.of(bet, self._cells(cells, block[start : start + step]), self.n_copies)
                     yield some, self._block(some, enough)
 
-    def _cells(self, bet: _Bet, places: Whole) -> npt.NDArray[np.int32]:
+    def _bet(self, level: Level) -> tuple[Cells, Bet]:
+        """The cells of the attacks of a level, and the bet on them, which depends on no vote."""
+        axes = [axis for axis, number in enumerate(level) if number]
+        cells, wager = (
+            Cells.of(self.axes, level, axes),
+            self.choices.choose(level, Scheme(tuple(axes), 1, Fraction(1)), 0),
+        )
+        if wager is None:  # nothing is staked, and nothing is won
+            nothing = np.zeros((1, cells.number), dtype=np.int64)
+            return cells, Bet(nothing, nothing, nothing[:, 0])
+        with LOCK, ctx.workprec(PRECISION):
+            theta = exact_number(seen_on(self.axes, level, axes) - Fraction(1, 2))
+            return cells, Bet.of(wager.sizes, theta, ratios_of(self.axes, level, axes), 0.5)
+
+    def _cells(self, numbers: Cells, places: Whole) -> npt.NDArray[np.int32]:
         """The cell of each copy at the attacked sites of each attack, as a number."""
         cells = np.zeros((len(places), len(self._answers)), dtype=np.int32)
         for column in places.T:
             of_axis, choices = self.index.of_axis[column], self.index.choices[column]
             for axis in np.unique(of_axis):
                 here = of_axis == axis
-                cells[here] += bet.cells.steps[axis][self._shown[axis][choices[here]]]
+                cells[here] += numbers.steps[axis][self._shown[axis][choices[here]]]
         return cells
 
     def _block(self, some: _Attacks, enough: float) -> Floats:
@@ -163,13 +177,13 @@ class TargetsChecker:
 class _Attacks(NamedTuple):
     """Attacks of one level, and what each copy shows at their sites."""
 
-    bet: _Bet
+    bet: Bet
     cells: npt.NDArray[np.int32]  # shape (attacks, copies that are there)
     there: list[int]  # the different cells
     n_copies: int  # with those that are not there
 
     @classmethod
-    def of(cls, bet: _Bet, cells: npt.NDArray[np.int32], n_copies: int) -> _Attacks:
+    def of(cls, bet: Bet, cells: npt.NDArray[np.int32], n_copies: int) -> _Attacks:
         return cls(bet, cells, np.unique(cells).tolist() or [0], n_copies)
 
     def logarithm(self, stake: int, rival: Whole, lost: Whole) -> Whole:
@@ -177,31 +191,8 @@ class _Attacks(NamedTuple):
         bet = self.bet
         found: Whole = bet.quiet[stake] * (self.n_copies - lost.sum(axis=0))
         for own, other, cell in zip(rival, lost - rival, self.there, strict=True):
-            found = found + bet.whole[stake, cell] * own + bet.half[stake, cell] * other
+            found = found + bet.rival[stake, cell] * own + bet.other[stake, cell] * other
         return found
-
-
-class _Bet(NamedTuple):
-    """The term that a copy adds to the logarithm of the capital, by its cell, for each stake."""
-
-    cells: Cells
-    whole: Whole  # if it answers the rival, shape (stakes, cells)
-    half: Whole  # if it answers another class than the stated one
-    quiet: Whole  # if it answers the stated class
-
-    @classmethod
-    def of(cls, checker: TargetsChecker, level: Level) -> _Bet:
-        axes = [axis for axis, number in enumerate(level) if number]
-        cells = Cells.of(checker.axes, level, axes)
-        wager = checker.choices.choose(level, Scheme(tuple(axes), 1, Fraction(1)), 0)
-        if wager is None:  # nothing is staked, and nothing is won
-            nothing = np.zeros((1, cells.number), dtype=np.int64)
-            return cls(cells, nothing, nothing, nothing[:, 0])
-        with LOCK, ctx.workprec(PRECISION):
-            ratios = ratios_of(checker.axes, level, axes)
-            theta = exact_number(seen_on(checker.axes, level, axes) - Fraction(1, 2))
-            whole, half = (log_gains(wager.sizes, theta, [ratio / part for ratio in ratios]) for part in (1, 2))
-            return cls(cells, whole, half, log_gains(wager.sizes, theta, [arb(0)])[:, 0])
 
 
 def prove_together(about: tuple[KeptClaims, list[CollectiveCheck]], claim: Together) -> Iterator[Difference]:

@@ -29,12 +29,11 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, ctx
 
-from starcert.archive.checker.arithmetic import anytime_limit_holds, limit_holds
 from starcert.archive.checker.bets import (
     PRECISION,
     Ball,
+    Bet,
     Cells,
-    log_gains,
     mean_of_exponentials,
     mixture,
     pooled_outcomes,
@@ -42,6 +41,7 @@ from starcert.archive.checker.bets import (
     seen_on,
     shown_outcomes_of,
 )
+from starcert.archive.checker.limits import anytime_limit_holds, limit_holds
 from starcert.archive.claims import SAME, Broken
 from starcert.archive.evidence_file import GraphEvidence
 from starcert.archive.listed_attacks import AttackIndex
@@ -241,7 +241,7 @@ class EvidenceChecker:
                 return None
             rest = index.by_level([np.array([self.engine.attack(weighed, each)]) for each in wanted])
         found = EvidenceCheck(levels=int(number > 0))
-        plain = _OwnBet(self, (), *[np.empty(0, dtype=np.int64)] * 4)
+        plain = _OwnBet(self)
         with LOCK, ctx.workprec(PRECISION):
             for level, parts in rest.items():
                 axes = tuple(axis for axis, flips in enumerate(level) if flips)
@@ -327,9 +327,7 @@ class _SharedBet(NamedTuple):
     cells: Cells
     shown: Sequence[npt.NDArray[np.uint8]]  # as `EvidenceChecker.shown`
     groups: Whole  # the stage and bin of each vote against the class, as one number
-    seen: Whole  # what such a vote adds to the logarithm of capital, shape (stakes, cells)
-    quiet: Whole  # what all votes for the class add
-    third: Whole  # what a vote adds, as in `seen`, that is for a third class
+    bet: Bet  # votes for the class are counted already: `quiet` is what all of them add
     classes: npt.NDArray[np.integer]  # of each vote
 
     @classmethod
@@ -343,60 +341,53 @@ class _SharedBet(NamedTuple):
         n_votes = checker.n_votes if pooled else [sum(checker.n_votes)]
         stages = checker.stages if pooled else np.zeros_like(checker.stages)
         ratios = ratios_of(checker.axes, level, scheme.listed)
-        seen, third, quiet = list[Whole](), list[Whole](), np.zeros(0, dtype=np.int64)
+        bets, quiet = list[Bet](), np.zeros(1, dtype=np.int64)
         for stage, votes in enumerate(n_votes):
             wager = checker.before[stage].choose(level, scheme, stage)
             if wager is None:
                 return None
             limits = wager.limits.tolist()
             theta = checker.theta(level, range(len(level)), pooled, limits)
-            for found, part in ((seen, 1.0), (third, checker.contest.third)):
-                values = [ratio * arb(limit) * part for ratio in ratios for limit in limits]
-                gains = log_gains(wager.sizes, theta, values)
-                found.append(gains.reshape(len(gains), -1, n_bins))
-            lost = int((stages == stage).sum())
-            quiet = (votes - lost) * log_gains(wager.sizes, theta, [arb(0)])[:, 0] + (quiet if len(quiet) else 0)
+            values = [ratio * arb(limit) for ratio in ratios for limit in limits]
+            bets.append(Bet.of(wager.sizes, theta, values, checker.contest.third))
+            quiet = quiet + (votes - int((stages == stage).sum())) * bets[-1].quiet
+        rival, other = (
+            np.concatenate([each.reshape(len(quiet), -1, n_bins) for each in parts], axis=-1).reshape(len(quiet), -1)
+            for parts in ([bet.rival for bet in bets], [bet.other for bet in bets])
+        )
         cells = Cells.of(checker.axes, level, scheme.listed, len(n_votes) * n_bins)
-        whole, less = (np.concatenate(found, axis=-1).reshape(len(quiet), -1) for found in (seen, third))
-        groups = stages * n_bins + bins
-        return cls(cells, checker.shown or (), groups, whole, quiet, less, checker.graph.record.answers[:, 0])
+        answers = checker.graph.record.answers[:, 0]
+        return cls(cells, checker.shown or (), stages * n_bins + bins, Bet(rival, other, quiet), answers)
 
     def capital(self, attack: Chosen) -> Ball:
         """At least the least capital of an attack: votes are counted by class, group and what they show there."""
-        cells = self.cells.of_votes(self.groups, self.shown, attack)
-        counts = np.bincount(cells, minlength=self.seen.shape[1])
-        least: Ball = arb("inf") if len(cells) else mean_of_exponentials(self.quiet)
+        cells, bet = self.cells.of_votes(self.groups, self.shown, attack), self.bet
+        counts = np.bincount(cells, minlength=bet.rival.shape[1])
+        least: Ball = arb("inf") if len(cells) else mean_of_exponentials(bet.quiet)
         for rival in np.unique(self.classes):
             mine = np.bincount(cells[self.classes == rival], minlength=len(counts))
-            least = least.min(mean_of_exponentials(self.quiet + self.seen @ mine + self.third @ (counts - mine)))
+            least = least.min(bet.capital(mine, counts - mine, 1))
         return least
 
 
 class _OwnBet(NamedTuple):
-    """The bet on votes at attacked graphs: the pooled axes, and what votes against and for the class add, if pooled."""
+    """The bet on votes at attacked graphs: by the bins of some axes, or, without a bet on these, by counts alone."""
 
     checker: EvidenceChecker
-    axes: tuple[int, ...]
-    gains: Whole
-    quiet: Whole
-    third: Whole  # as `gains`, for votes for a third class
-    order: Whole  # the bins, those with the largest λ first
+    axes: tuple[int, ...] = ()
+    bet: Bet | None = None
+    order: Sequence[int] = ()  # the bins, those with the largest λ first
 
     @classmethod
     def of(cls, checker: EvidenceChecker, level: Level, scheme: Scheme) -> _OwnBet | None:
         """The bet of a scheme; None where none is chosen, or there are no votes at attacked graphs."""
-        bet = checker.choices.own_bet(level, scheme) if checker.graph.own else None
-        if bet is None:
-            return None
-        if not bet.axes:
-            return cls(checker, (), *[np.empty(0, dtype=np.int64)] * 4)
-        limits = bet.limits.tolist()
-        theta = checker.theta(level, bet.axes, bet.axes, limits)
-        sizes = stakes_below(bet.theta, bet.limits)
-        gains = log_gains(sizes, theta, [arb(limit) for limit in limits])
-        third = log_gains(sizes, theta, [arb(limit) * checker.contest.third for limit in limits])
-        quiet, order = log_gains(sizes, theta, [arb(0)])[:, 0], np.argsort(-bet.limits, kind="stable")
-        return cls(checker, bet.axes, gains, quiet, third, order)
+        chosen = checker.choices.own_bet(level, scheme) if checker.graph.own else None
+        if chosen is None or not chosen.axes:
+            return None if chosen is None else cls(checker)
+        limits = chosen.limits.tolist()
+        theta, sizes = checker.theta(level, chosen.axes, chosen.axes, limits), stakes_below(chosen.theta, chosen.limits)
+        bet = Bet.of(sizes, theta, list(map(arb, limits)), checker.contest.third)
+        return cls(checker, chosen.axes, bet, np.argsort(-chosen.limits, kind="stable").tolist())
 
     def reaches(self, already: Ball, votes: Sequence[tuple[Whole, Whole]]) -> bool:
         """True if the capital, times `already`, was 1 or more after any chunk."""
@@ -407,7 +398,7 @@ class _OwnBet(NamedTuple):
         numbers = np.concatenate([each for _, each in votes])
         contest, total = self.checker.contest, np.sum([counts for counts, _ in votes], axis=0)
         mine, rival = class_and_rival(total, self.checker.label)
-        if not self.axes:
+        if self.bet is None:
             return mixture(*contest.score(mine, rival, int(total.sum())), contest.limit)
         bins, n_bins = self.checker.bins(self.axes, numbers)
         counts = np.bincount(bins, minlength=n_bins)
@@ -415,4 +406,4 @@ class _OwnBet(NamedTuple):
         for place in self.order:  # where votes for the rival cost most
             whole[place] = min(rival, counts[place])
             rival -= whole[place]
-        return mean_of_exponentials(self.quiet * mine + self.gains @ whole + self.third @ (counts - whole))
+        return self.bet.capital(whole, counts - whole, mine)

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from starcert.archive.checker.arithmetic import LIMITS
-from starcert.archive.checker.counts import CountVerdicts
+from starcert.archive.checker.cells import CountVerdicts
 from starcert.archive.checker.evidence import EvidenceCheck, EvidenceChecker
+from starcert.archive.checker.limits import LIMITS
 from starcert.archive.claims import Answer, Broken, Level, Reach, Size
 from starcert.archive.untrusted import DisagreementError, MalformedError
 from starcert.math.cells import count_cells

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.archive.checker.attack_counts import (
+from starcert.archive.checker.trials import (
     _even,
     _set_counts,
     _uneven,
