@@ -67,7 +67,7 @@ NAMED = [
     ("sc.classifiers.from_dense", "torch"),
     ("sc.classifiers.from_torch", "torch"),
     ("sc.models.GCN", "torch"),
-    ("sc.models.train", "torch"),
+    ("sc.models.fit_with_noise", "torch"),
     ("sc.Graph(2, []).to_pyg()", "torch"),
     ("sc.models.vertex_histogram_svm()", "kernels"),
     ("sc.models.KernelSVM().fit([], [])", "kernels"),

@@ -5,6 +5,7 @@ import pytest
 import training_worlds
 
 import starcert as sc
+from starcert.sampling.views import clean_copy
 from starcert.system.errors import InvalidParameterError
 
 torch = pytest.importorskip("torch")
@@ -42,21 +43,25 @@ def node_gcn(**settings):
     return made(lambda: sc.models.NodeGCN(12, 3, hidden=16), n_classes=3, targets="nodes", **settings)
 
 
-def trained(smoothed=None, seed=0):
-    """A `GCN` that `train` has trained, for a smoothed classifier of any kind or on clean graphs."""
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        model = sc.models.GCN(4, 2, conv="gin", pooling="mean")
+def trained(noise=NOISE, seed=0):
+    """A `GCN` that learned under a noise."""
+    model = made(lambda: sc.models.GCN(4, 2, conv="gin", pooling="mean"), seed, n_classes=2).classifier.model
     settings = {"validation": dense_or_not(20, 2), "epochs": 30, "learning_rate": 0.01, "seed": seed}
-    return model, sc.models.train(model, *dense_or_not(40, 1), smoothed=smoothed, **settings)
+    smoothed = sc.SmoothedClassifier(sc.classifiers.from_pyg(model, n_classes=2), noise)
+    return model, sc.models.fit_with_noise(smoothed, *dense_or_not(40, 1), **settings)
 
 
-def test_a_plain_module_is_trained_for_whatever_form_votes():
-    smoothed = sc.SmoothedClassifier(sc.classifiers.from_callable(lambda graph: 0), NOISE)
+def clean_logits(model, graphs):
+    base = sc.classifiers.from_pyg(model, n_classes=2)
+    return torch.cat([base.raw(clean_copy(sc.Partition.everything("all").sites(graph))) for graph in graphs])
+
+
+def test_a_trained_module_answers_clean_graphs_and_follows_from_the_seed():
     state = torch.random.get_rng_state()
-    (model, report), (same, _), (other, _) = (trained(smoothed, seed) for seed in (0, 0, 1))
+    (model, report), (same, _), (other, _) = (trained(seed=seed) for seed in (0, 0, 1))
     assert torch.equal(torch.random.get_rng_state(), state)
-    assert sc.models.accuracy(model, *dense_or_not(60, 3)) > 0.85
+    graphs, labels = dense_or_not(60, 3)
+    assert np.mean(clean_logits(model, graphs).argmax(dim=1).numpy() == labels) > 0.85
     shares = [each.accuracy for each in report.history]
     assert report.validation_accuracy == max(shares) == shares[report.best_epoch]
     assert not model.training
@@ -65,11 +70,9 @@ def test_a_plain_module_is_trained_for_whatever_form_votes():
 
 
 def test_the_kept_weights_are_those_of_the_best_epoch_and_not_of_the_last():
-    model, report = trained()
+    model, report = trained(sc.Noise(all=0.0))
     graphs, labels = dense_or_not(20, 2)
-    base = sc.classifiers.from_pyg(model, n_classes=2)
-    logits = torch.cat([base.raw(fitting._unchanged(graph)) for graph in graphs])
-    loss = torch.nn.functional.cross_entropy(logits, torch.as_tensor(labels)).item()
+    loss = torch.nn.functional.cross_entropy(clean_logits(model, graphs), torch.as_tensor(labels)).item()
     assert loss == pytest.approx(report.history[report.best_epoch].validation_loss, rel=1e-5)
     assert len({round(entry.validation_loss, 6) for entry in report.history}) > 20
 
@@ -84,7 +87,7 @@ def test_training_noise_is_that_of_the_certificate(monkeypatch):
 
     monkeypatch.setattr(fitting, "TrainingCopies", Noted)
     few = dense_or_not(4, 1)
-    sc.models.train(sc.models.GCN(4, 2), *few, validation=few, smoothed=graph_gin(), epochs=1)
+    sc.models.fit_with_noise(graph_gin(), *few, validation=few, epochs=1)
     assert seen == [NOISE] * 2
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from training_worlds import graphs
 
 import starcert as sc
-from starcert.models.weighting import Weighting, check_class_weights
+from starcert.models.judging import Weighting, check_class_weights
 from starcert.system.errors import InvalidParameterError, StarcertWarning
 
 torch = pytest.importorskip("torch")

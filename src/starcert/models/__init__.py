@@ -10,32 +10,27 @@ from starcert.system.errors import needing
 if TYPE_CHECKING:
     from starcert.classifiers.kernels.svm import KernelSVM, graphlet_svm, nspd_svm, vertex_histogram_svm
     from starcert.models.files import TrainingCheckpoint, how_made, load_weights, save_weights
-    from starcert.models.fitting import Training, accuracy, fit_nodes_with_noise, fit_with_noise, train
-    from starcert.models.judging import Epoch
+    from starcert.models.fitting import FitOptions, Training, fit_nodes_with_noise, fit_with_noise
+    from starcert.models.judging import Epoch, Weighting
     from starcert.models.link_propagation import LinkPropagation
     from starcert.models.link_votes import LinkVotes
-    from starcert.models.networks import GCN, GIN, GINE, NodeGCN
-    from starcert.models.propagation import NodePropagation
+    from starcert.models.networks import GCN, GIN, GINE, NodeGCN, NodePropagation
     from starcert.models.statistics import Statistics
-    from starcert.models.weighting import Weighting
 
 _HOME = {
     "starcert.classifiers.kernels.svm": ("KernelSVM", "graphlet_svm", "nspd_svm", "vertex_histogram_svm"),
-    "starcert.models.fitting": ("Training", "accuracy", "fit_nodes_with_noise", "fit_with_noise", "train"),
-    "starcert.models.judging": ("Epoch",),
+    "starcert.models.files": ("TrainingCheckpoint", "how_made", "load_weights", "save_weights"),
+    "starcert.models.fitting": ("FitOptions", "Training", "fit_nodes_with_noise", "fit_with_noise"),
+    "starcert.models.judging": ("Epoch", "Weighting"),
     "starcert.models.link_propagation": ("LinkPropagation",),
     "starcert.models.link_votes": ("LinkVotes",),
-    "starcert.models.networks": ("GCN", "GIN", "GINE", "NodeGCN"),
-    "starcert.models.propagation": ("NodePropagation",),
-    "starcert.models.files": ("TrainingCheckpoint", "how_made", "load_weights", "save_weights"),
+    "starcert.models.networks": ("GCN", "GIN", "GINE", "NodeGCN", "NodePropagation"),
     "starcert.models.statistics": ("Statistics",),
-    "starcert.models.weighting": ("Weighting",),
 }
 
-__all__ = ["GCN", "GIN", "GINE", "Epoch", "KernelSVM", "LinkPropagation", "LinkVotes", "NodeGCN", "NodePropagation",
-           "Statistics", "Training", "TrainingCheckpoint", "Weighting", "accuracy", "fit_nodes_with_noise",
-           "fit_with_noise",
-           "graphlet_svm", "how_made", "load_weights", "nspd_svm", "save_weights", "train",
+__all__ = ["GCN", "GIN", "GINE", "Epoch", "FitOptions", "KernelSVM", "LinkPropagation", "LinkVotes", "NodeGCN",
+           "NodePropagation", "Statistics", "Training", "TrainingCheckpoint", "Weighting", "fit_nodes_with_noise",
+           "fit_with_noise", "graphlet_svm", "how_made", "load_weights", "nspd_svm", "save_weights",
            "vertex_histogram_svm"]  # fmt: skip
 
 

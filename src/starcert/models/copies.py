@@ -1,15 +1,18 @@
-"""Noisy copies to train on, as the classifier that will vote sees them: numbered, and drawn in blocks."""
+"""The training data: noisy copies as the classifier that will vote sees them, drawn in blocks, and checked labels."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 
 from starcert.classifiers.torch.inputs import join_inputs
 from starcert.sampling.streams import WordStream
 from starcert.sampling.views import clean_copy
+from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from starcert.classifiers.torch import TorchClassifier
@@ -86,3 +89,28 @@ def _split(inputs: Inputs, n_copies: int, n_nodes: int) -> list[Inputs]:
 def block_diagonal(inputs: Sequence[Inputs]) -> Inputs:
     """The inputs of single copies of several graphs, joined to one block-diagonal graph."""
     return join_inputs(inputs, [(1, len(nodes)) for each in inputs if (nodes := each["batch"]) is not None])
+
+
+def read_labels(base: TorchClassifier, labels: npt.ArrayLike, count: int, parameter: str) -> torch.Tensor:
+    """The class of each object, or its number where outputs are numbers, on the device of the model."""
+    given = np.asarray(labels)
+    if base.values:
+        if given.shape != (count,) or given.dtype.kind not in "iuf" or not np.isfinite(given).all():
+            raise InvalidParameterError(parameter, f"be {count} numbers, as the outputs are", labels)
+        return torch.as_tensor(given, dtype=torch.get_default_dtype(), device=base.device)
+    if given.shape != (count,):
+        raise InvalidParameterError(parameter, f"have one class for each of {count}, a whole number", given.shape)
+    if given.dtype.kind not in "iu":
+        hint = "Number names first: class_names, labels = np.unique(names, return_inverse=True)."
+        raise InvalidParameterError(parameter, "be classes, whole numbers from 0", given[:5].tolist(), hint)
+    return torch.as_tensor(given.astype(np.int64), device=base.device)
+
+
+def read_nodes(nodes: npt.ArrayLike, count: int, parameter: str, device: torch.device) -> torch.Tensor:
+    """The indices of nodes, from these or from a truth value for each node, on a device."""
+    given = np.asarray(nodes)
+    if given.dtype.kind == "b" and given.shape == (count,):
+        given = np.flatnonzero(given)
+    if given.ndim != 1 or not given.size or given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= count:
+        raise InvalidParameterError(parameter, f"be indices of nodes, from 0 to {count - 1}", nodes)
+    return torch.as_tensor(given.astype(np.int64), device=device)

@@ -21,7 +21,7 @@ from contextlib import suppress
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import torch
 
@@ -47,14 +47,8 @@ _WRITERS = "starcert train writes one, and so do models.save_weights and torch.s
 Module = TypeVar("Module", bound=torch.nn.Module)
 
 
-class TrainingPart(Protocol):
-    """A part of a training that has a state: a module, an optimizer, a schedule."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """The state."""
-
-    def load_state_dict(self, state_dict: Any, /) -> object:  # noqa: ANN401  (modules and optimizers name no one type)
-        """Puts the part into a state."""
+TrainingPart: TypeAlias = torch.nn.Module | torch.optim.Optimizer | torch.optim.lr_scheduler.StepLR
+"""A part of a training that has a state."""
 
 
 def save_file(content: object, path: str | PathLike[str]) -> None:

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,8 +34,9 @@ class ValueBox(NamedTuple):
     high: Whole
 
 
+@dataclass(frozen=True)
 class Quantity(ABC):
-    """Some numbers of a graph, and how far few changes of edges move them.
+    """Some numbers of a graph, none below 0, and how far few changes of edges move them.
 
     Example:
         >>> ring = Graph(4, [(0, 1), (1, 2), (2, 3), (0, 3)])
@@ -43,21 +44,23 @@ class Quantity(ABC):
         (array([4]), ValueBox(low=array([3]), high=array([6])))
     """
 
+    labels: tuple[Hashable, ...] = ()  # the labels of nodes in the training graphs
+
     name: ClassVar[str]
     moves: ClassVar[bool] = True  # whether edges change it at all
-
-    @classmethod
-    def of(cls, _train: Sequence[Graph]) -> Self:
-        """The quantity as training graphs show it."""
-        return cls()
 
     @abstractmethod
     def values(self, graph: Graph) -> Whole:
         """Its values on a graph."""
 
-    @abstractmethod
+    def reach(self, graph: Graph, deletions: int, additions: int) -> tuple[Whole | int, Whole | int]:
+        """By how much it falls and grows at most, after at most these numbers of deleted and added edges."""
+        return 0, 0
+
     def box(self, graph: Graph, deletions: int, additions: int) -> ValueBox:
         """A box that holds its values after at most these numbers of deleted and added edges."""
+        now, (down, up) = self.values(graph), self.reach(graph, deletions, additions)
+        return ValueBox(np.maximum(0, now - down), now + up)
 
     def points(self, graph: Graph, deletions: int, additions: int, limit: int) -> Whole | None:
         """All values that it may have then, one a row; None if they may be more than a limit."""
@@ -77,31 +80,15 @@ class NodeCount(Quantity):
     def values(self, graph: Graph) -> Whole:
         return np.array([graph.n_nodes])
 
-    @override
-    def box(self, graph: Graph, deletions: int, additions: int) -> ValueBox:
-        return ValueBox(self.values(graph), self.values(graph))
 
-
-@dataclass(frozen=True)
 class LabelCounts(Quantity):
     """The number of nodes with each label of the training graphs, and with another one."""
-
-    labels: tuple[Hashable, ...] = ()
 
     name, moves = "labels", False
 
     @override
-    @classmethod
-    def of(cls, train: Sequence[Graph]) -> Self:
-        return cls(_labels_of(train))
-
-    @override
     def values(self, graph: Graph) -> Whole:
         return np.bincount(_label_numbers(graph, self.labels), minlength=len(self.labels) + 1)
-
-    @override
-    def box(self, graph: Graph, deletions: int, additions: int) -> ValueBox:
-        return ValueBox(self.values(graph), self.values(graph))
 
 
 class EdgeCount(Quantity):
@@ -114,23 +101,14 @@ class EdgeCount(Quantity):
         return np.array([graph.n_edges])
 
     @override
-    def box(self, graph: Graph, deletions: int, additions: int) -> ValueBox:
-        most = graph.n_nodes * (graph.n_nodes - 1) // 2
-        return ValueBox(np.array([max(0, graph.n_edges - deletions)]), np.array([min(most, graph.n_edges + additions)]))
+    def reach(self, graph: Graph, deletions: int, additions: int) -> tuple[int, int]:
+        return deletions, min(additions, graph.n_nodes * (graph.n_nodes - 1) // 2 - graph.n_edges)
 
 
-@dataclass(frozen=True)
 class EdgesByLabel(Quantity):
     """The number of edges that join nodes of each two labels."""
 
-    labels: tuple[Hashable, ...] = ()
-
     name = "edges by label"
-
-    @override
-    @classmethod
-    def of(cls, train: Sequence[Graph]) -> Self:
-        return cls(_labels_of(train))
 
     @override
     def values(self, graph: Graph) -> Whole:
@@ -138,9 +116,8 @@ class EdgesByLabel(Quantity):
         return np.bincount(self.places(graph, graph.edges), minlength=n * (n + 1) // 2)
 
     @override
-    def box(self, graph: Graph, deletions: int, additions: int) -> ValueBox:
-        present, absent = self.values(graph), self._absent(graph)
-        return ValueBox(present - np.minimum(present, deletions), present + np.minimum(absent, additions))
+    def reach(self, graph: Graph, deletions: int, additions: int) -> tuple[int, Whole]:
+        return deletions, np.minimum(self._absent(graph), additions)
 
     @override
     def points(self, graph: Graph, deletions: int, additions: int, limit: int) -> Whole | None:
@@ -180,23 +157,12 @@ class DegreeCounts(Quantity):
         return found
 
     @override
-    def box(self, graph: Graph, deletions: int, additions: int) -> ValueBox:
-        now = self.values(graph)
-        return ValueBox(np.maximum(0, now - 2 * deletions), np.minimum(graph.n_nodes, now + 2 * additions))
+    def reach(self, graph: Graph, deletions: int, additions: int) -> tuple[int, Whole]:
+        return 2 * deletions, np.minimum(2 * additions, graph.n_nodes - self.values(graph))
 
 
-class RankedQuantity(Quantity):
-    """The largest of some numbers of nodes in descending order, each of which an edge moves by at most one."""
-
-    @override
-    def box(self, graph: Graph, deletions: int, additions: int) -> ValueBox:
-        now, n = self.values(graph), graph.n_nodes
-        most = np.where(np.arange(LARGEST) < n, max(0, n - 1), 0)
-        return ValueBox(np.maximum(0, now - deletions), np.minimum(most, now + additions))
-
-
-class LargestDegrees(RankedQuantity):
-    """The largest degrees."""
+class LargestDegrees(Quantity):
+    """The largest degrees in descending order, each of which an edge moves by at most one."""
 
     name = "largest degrees"
 
@@ -204,9 +170,15 @@ class LargestDegrees(RankedQuantity):
     def values(self, graph: Graph) -> Whole:
         return _largest(_degrees(graph))
 
+    @override
+    def reach(self, graph: Graph, deletions: int, additions: int) -> tuple[int, Whole]:
+        n = graph.n_nodes
+        most = np.where(np.arange(LARGEST) < n, max(0, n - 1), 0)
+        return deletions, np.minimum(additions, most - self.values(graph))
 
-class CoreNumbers(RankedQuantity):
-    """The largest core numbers."""
+
+class CoreNumbers(LargestDegrees):
+    """The largest core numbers, likewise."""
 
     name = "cores"
 
@@ -229,15 +201,13 @@ class TriangleCount(Quantity):
         return np.array([common[u, v].sum() // 3])
 
     @override
-    def box(self, graph: Graph, deletions: int, additions: int) -> ValueBox:
+    def reach(self, graph: Graph, deletions: int, additions: int) -> tuple[int, int]:
         """A lost triangle holds a deleted edge; a new one holds one added edge, or is the only one of two of them."""
         common, absent = _common_neighbours(graph), np.triu(np.ones((graph.n_nodes,) * 2, dtype=bool), 1)
         u, v = graph.edges.T
         absent[u, v] = False
         lost, gained = (np.sort(some)[::-1] for some in (common[u, v], common[absent]))
-        (now,), most = self.values(graph), additions * (additions - 1) // 2
-        low, high = now - lost[:deletions].sum(), now + gained[:additions].sum() + most
-        return ValueBox(np.array([max(0, low)]), np.array([high]))
+        return int(lost[:deletions].sum()), int(gained[:additions].sum()) + additions * (additions - 1) // 2
 
 
 class ComponentCount(Quantity):
@@ -254,34 +224,26 @@ class ComponentCount(Quantity):
         return np.array([csgraph.connected_components(matrix, directed=False)[0] if graph.n_nodes else 0])
 
     @override
-    def box(self, graph: Graph, deletions: int, additions: int) -> ValueBox:
-        (now,), n = self.values(graph), graph.n_nodes
+    def reach(self, graph: Graph, deletions: int, additions: int) -> tuple[int, int]:
+        (now,), n = self.values(graph).tolist(), graph.n_nodes
         least = max(min(1, n), now - additions, n - graph.n_edges - additions)
-        return ValueBox(np.array([least]), np.array([min(n, now + deletions)]))
+        return now - least, min(deletions, n - now)
 
 
 QUANTITIES: dict[str, type[Quantity]] = {
     each.name: each
-    for each in (
-        NodeCount,
-        LabelCounts,
-        EdgeCount,
-        EdgesByLabel,
-        DegreeCounts,
-        LargestDegrees,
-        CoreNumbers,
-        TriangleCount,
-        ComponentCount,
-    )
-}
+    for each in (NodeCount, LabelCounts, EdgeCount, EdgesByLabel, DegreeCounts, LargestDegrees, CoreNumbers,
+                 TriangleCount, ComponentCount)
+}  # fmt: skip
 
 
 def quantities_named(names: Sequence[str], train: Sequence[Graph]) -> tuple[Quantity, ...]:
-    """The quantities with these names, as training graphs show them."""
+    """The quantities with these names, with the labels of training graphs."""
     for name in names:
         if name not in QUANTITIES:
             raise InvalidParameterError("quantities", f"be some of {', '.join(QUANTITIES)}", name)
-    return tuple(QUANTITIES[name].of(train) for name in names)
+    labels = _labels_of(train)
+    return tuple(QUANTITIES[name](labels) for name in names)
 
 
 def _labels_of(graphs: Sequence[Graph]) -> tuple[Hashable, ...]:

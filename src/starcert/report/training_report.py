@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starcert import models  # which imports torch only where it is needed
-from starcert.models.weighting import Weighting
+from starcert.models.judging import Weighting
 from starcert.report.blocks import Curve, Curves, KeyFigure, Notice, Panel, Report, Section, TableBlock, Text
 
 LOSSES = {"loss": "training loss", "validation_loss": "validation loss"}

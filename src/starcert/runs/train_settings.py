@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from msgspec import UNSET, Meta, Struct
 
-from starcert.models.weighting import check_class_weights
+from starcert.models.judging import check_class_weights
 from starcert.runs.declaration import Setting, declared
 from starcert.system.errors import InvalidParameterError
 

@@ -20,7 +20,7 @@ import msgspec
 from starcert import models  # which imports torch only where one of them is used
 from starcert.classifiers.functions import nodes_of
 from starcert.methods.smoothed import SmoothedClassifier
-from starcert.models.weighting import Weighting
+from starcert.models.judging import Weighting
 from starcert.objects import Graph
 from starcert.objects.content import digest
 from starcert.report.blocks import Report

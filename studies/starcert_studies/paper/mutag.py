@@ -19,9 +19,9 @@ from typing_extensions import override
 
 import starcert as sc
 from starcert.benchmark.folds import fold_splits
-from starcert.classifiers import Classifier, from_dense
+from starcert.classifiers import Classifier, from_dense, from_pyg
 from starcert.datasets import tu
-from starcert.models import GCN, train
+from starcert.models import GCN, fit_with_noise
 from starcert.models.fitting import own_generator
 from starcert_studies.figures import number_grids, trade_off
 from starcert_studies.report import Report, cells, compare_shares, published
@@ -94,12 +94,11 @@ class Mutag(TrialStudy):
         taught, held, _, _ = fold_splits(tu("MUTAG"), fold, self.seed)
         with own_generator(1000 * self.seed + (10 if fold is None else fold), "cpu"):
             module = GCN(7, 2, pooling=pooling)
-        base = from_dense(module.dense(), n_classes=2)
-        smoothed = sc.SmoothedClassifier(base, sc.Noise(pairs=sc.Flip(delete=delete, add=add)))
-        train(module, taught.graphs, taught.labels, smoothed=smoothed, validation=(held.graphs, held.labels),
-              epochs=self.epochs, learning_rate=learning_rate, halve_every=halve_every, seed=self.seed,
-              progress=False)  # fmt: skip
-        return base
+        smoothed = sc.SmoothedClassifier(from_pyg(module, n_classes=2), sc.Noise(pairs=sc.Flip(delete=delete, add=add)))
+        fit_with_noise(smoothed, taught.graphs, taught.labels, validation=(held.graphs, held.labels),
+                       epochs=self.epochs, learning_rate=learning_rate, halve_every=halve_every, seed=self.seed,
+                       progress=False)  # fmt: skip
+        return from_dense(module.dense(), n_classes=2)
 
     @override
     def outcome(self, report: Report, found: Mapping[Any, Voted], results: Mapping[str, Any]) -> None:
