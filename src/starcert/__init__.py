@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     from starcert.objects.noise import Noise
     from starcert.objects.threats import Threat
     from starcert.system.errors import ArchiveError, ClassifierError, InvalidParameterError, StarcertError, StoreError
-    from starcert.voting.options import Evidence, Voting
-    from starcert.voting.plans import Plan
+    from starcert.voting.plans import Evidence, Plan, Voting
 
 __version__ = "0.2.0"
 
@@ -88,8 +87,7 @@ _PLACES = {
     "objects.noise": "Noise",
     "objects.threats": "Threat",
     "system.errors": "ArchiveError ClassifierError InvalidParameterError StarcertError StoreError",
-    "voting.options": "Evidence Voting",
-    "voting.plans": "Plan",
+    "voting.plans": "Evidence Plan Voting",
 }
 """Where the other names come from."""
 

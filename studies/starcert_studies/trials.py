@@ -27,7 +27,7 @@ from starcert.objects.noise import Noise
 from starcert.system.parts import Part, PartsFolder
 from starcert.system.processes import one_torch_thread
 from starcert.voting.ask import answers_on
-from starcert.voting.options import Voting
+from starcert.voting.plans import Voting
 from starcert_studies.judged import Question, judge
 from starcert_studies.report import Report, all_texts
 from starcert_studies.voted import Labels, Voted

@@ -102,7 +102,7 @@ def test_a_store_and_workers_change_nothing(name, targets, tmp_path):
         sum(again.asked) < 3 * HOW["chunk_size"] + 2 * 64 + own + audited
     )  # chunks are counted again, and all audited
     with VoteStore.read(file) as store:
-        stored = {attack.target for attack in store._stored(StoredAttack, 0)}
+        stored = {attack.target for attack in store.committed(StoredAttack, 0)}
         assert stored >= {target for target in range(targets or 1) if plain[target].verdicts.own_votes}
 
 

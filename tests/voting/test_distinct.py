@@ -14,8 +14,8 @@ from starcert.sampling.batch import keys_of
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 from starcert.voting import ask, distinct
+from starcert.voting.counting import ChangedError
 from starcert.voting.distinct import Table, equal_probability
-from starcert.voting.recounting import ChangedError
 
 RING = sc.Graph(8, [(i, (i + 1) % 8) for i in range(8)])
 RARE_FLIPS = sc.Noise(all=sc.Flip(delete=0.05, add=0.01))
@@ -201,7 +201,7 @@ def only(monkeypatch, defence):
     if defence != "audit":
         monkeypatch.setattr("starcert.methods.audit.check_kept", lambda *_: None)
     if defence != "votes":
-        monkeypatch.setattr("starcert.voting.recounting.DrawnVotes.check", lambda *_, **__: None)
+        monkeypatch.setattr("starcert.voting.counting.DrawnVotes.check", lambda *_, **__: None)
 
 
 @pytest.mark.parametrize("defence", ["frequent answers", "audit", "votes"])

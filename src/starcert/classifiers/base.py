@@ -5,7 +5,7 @@ a default, and a classifier that can do better overrides them: nothing is looked
 
 A certificate speaks of one function of one graph. A classifier that looks at the other graphs of its batch, draws at
 random or changes while it votes is none. Here answers are compared; which copies are classified again, and how often,
-is decided in `voting/ask.py` (a few, before votes count), `voting/recounting.py` (some of the votes, at the end)
+is decided in `voting/ask.py` (a few, before votes count), `voting/counting.py` (some of the votes, at the end)
 and `methods/audit.py` (other copies).
 """
 

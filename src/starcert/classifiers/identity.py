@@ -3,7 +3,7 @@
 Votes that are stored serve the classifier that gave them, and no other. Two values have one identity if they are made
 of the same parts, all the way down. No address, no order of a hash table and no sharing of equal parts enters, so
 pickled bytes would not do; they also name functions and classes without looking into them. What no digest follows, such
-as files that are read, shows where votes are counted again (`voting/recounting.py`).
+as files that are read, shows where votes are counted again (`voting/counting.py`).
 """
 
 from __future__ import annotations

@@ -237,18 +237,20 @@ def _votes_object(store: VoteStore) -> dict[str, object]:
 
 
 def _votes_view(store: VoteStore) -> list[RenderableType]:
-    settings, summary, last = store.settings, store.summary(), store.sessions[-1]
+    settings, n_chunks, last = store.settings, store.n_chunks, store.sessions[-1]
     about = (
         ("noise", json.dumps(settings.noise)),
         ("classifier", settings.classifier),
         ("classes", settings.n_classes),
         ("seed, chunk size, backend", f"{settings.seed}, {settings.chunk_size}, {settings.backend}"),
         ("graphs", f"{len(store.graphs):,}"),
-        ("estimation votes", f"{summary.samples['estimation']:,} in {summary.chunks['estimation']:,} chunks"),
-        ("selection votes", f"{summary.samples['selection']:,} in {summary.chunks['selection']:,} chunks"),
+        *(
+            (f"{each} votes", f"{store.counts(each).sum():,} in {n_chunks[each]:,} chunks")
+            for each in ("estimation", "selection")
+        ),
         ("sessions", f"{len(store.sessions)}, the last one {last.time}"),
         ("made by", ", ".join(f"{name} {value}" for name, value in last.provenance.items() if value)),
-        ("file", f"{summary.file_bytes:,} bytes"),
+        ("file", f"{store.path.stat().st_size:,} bytes"),
     )
     rows = []
     for (graph, target), *counts in zip(

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from starcert.claims.certificates import Certificates
 from starcert.classifiers.base import Classifier, UnsteadyAnswersError
-from starcert.classifiers.variants import asked_about
+from starcert.classifiers.derived import asked_about
 from starcert.methods.estimator import GraphLike, as_objects, bound_problem
 from starcert.methods.plausible import find_plausible
 from starcert.methods.recounting import audit_trial

@@ -19,7 +19,7 @@ from typing_extensions import Unpack
 
 from starcert.claims.certificates import Certificates
 from starcert.classifiers.base import Classifier
-from starcert.classifiers.each_class import EachClass
+from starcert.classifiers.derived import EachClass
 from starcert.math import switched_votes as votes
 from starcert.math.switched_votes import Truths, Whole
 from starcert.methods.estimator import GraphLike, as_objects

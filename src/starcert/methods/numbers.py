@@ -22,7 +22,7 @@ from starcert.objects.binding import Problem, Regions
 from starcert.objects.noise import Noise
 from starcert.objects.threats import Threat, read_threat
 from starcert.system.errors import InvalidParameterError, whole_number
-from starcert.voting.options import Voting
+from starcert.voting.plans import Voting
 from starcert.voting.vote_loop import VotingRun
 
 

@@ -27,8 +27,8 @@ from starcert.objects.noise import Noise
 from starcert.sampling.sampler import Attack, AttackedCopies, own_chunk
 from starcert.system.errors import InvalidParameterError
 from starcert.voting.ask import Asking, Batch, ask, fitting_batch_of
+from starcert.voting.counting import ChangedError
 from starcert.voting.plans import Job
-from starcert.voting.recounting import ChangedError
 from starcert.voting.store import VoteStore
 
 SPAN = 4096  # votes, about, that one task of a worker counts

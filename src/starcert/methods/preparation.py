@@ -21,8 +21,7 @@ from starcert.objects import TargetNodes
 from starcert.objects.binding import Problem
 from starcert.objects.threats import Threat, read_threat
 from starcert.system.errors import InvalidParameterError, StarcertWarning, whole_number
-from starcert.voting.options import Evidence, Voting
-from starcert.voting.plans import FixedPlan, Job, Plan, Wanted, default_selection
+from starcert.voting.plans import Evidence, FixedPlan, Job, Plan, Voting, Wanted, default_selection
 from starcert.voting.vote_loop import VotingRun
 
 

@@ -38,8 +38,7 @@ from starcert.objects.noise import Noise
 from starcert.objects.threats import Threat, read_threat
 from starcert.system.errors import InvalidParameterError
 from starcert.system.output import progress_bar
-from starcert.voting.options import Evidence, Voting
-from starcert.voting.plans import Job, Plan
+from starcert.voting.plans import Evidence, Job, Plan, Voting
 from starcert.voting.store import VoteStore
 from starcert.voting.vote_loop import VotingRun, count_votes
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from starcert.classifiers.base import Classifier, named_classes
-from starcert.classifiers.variants import asked_about
+from starcert.classifiers.derived import asked_about
 from starcert.datasets.dataset import Dataset
 from starcert.datasets.graph_files import ASK_FOR_TYPES
 from starcert.datasets.node_sites import with_node_sites

@@ -32,7 +32,7 @@ from starcert.runs.settings import run_settings
 from starcert.runs.threats import without_folders
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.output import quantity
-from starcert.voting.options import Evidence, Voting
+from starcert.voting.plans import Evidence, Voting
 
 TRIED = "tried.json"  # what was tried, in the output folder, for a run to go on from
 

@@ -35,10 +35,8 @@ from starcert.system.errors import InvalidParameterError, StarcertWarning
 from starcert.system.output import Advance
 from starcert.voting import PURPOSES, plans
 from starcert.voting.ask import prepare
-from starcert.voting.counting import tallies
-from starcert.voting.options import Voting
-from starcert.voting.plans import Chunk, Counts, Job, Plan, Recorded, SoFar, Tally, Wanted
-from starcert.voting.recounting import CHANGED, ChangedError, DrawnVotes, stored_chunks
+from starcert.voting.counting import CHANGED, ChangedError, DrawnVotes, stored_chunks, tallies
+from starcert.voting.plans import Chunk, Counts, Job, Plan, Recorded, SoFar, Tally, Voting, Wanted
 from starcert.voting.store import GraphRecord, VoteSettings, VoteStore
 
 

@@ -10,7 +10,7 @@ import starcert as sc
 pytest.importorskip("sklearn")
 
 from starcert.classifiers.kernels import Graphlets
-from starcert.classifiers.kernels.graphlets import shapes
+from starcert.classifiers.kernels.subgraphs import shapes
 
 
 @pytest.mark.parametrize(("k", "classes"), [(3, 4), (4, 11), (5, 34)])

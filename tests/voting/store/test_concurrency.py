@@ -139,7 +139,7 @@ def test_a_closed_store_says_so(full):
     with opened(full) as store:
         pass
     store.close()
-    for call in (store.summary, lambda: done(store, 0, "selection"), lambda: store.counts("selection")):
+    for call in (lambda: store.n_chunks, lambda: done(store, 0, "selection"), lambda: store.counts("selection")):
         with pytest.raises(StoreError, match="is closed"):
             call()
     with pytest.raises(StoreError, match="is closed"):

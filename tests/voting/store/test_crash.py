@@ -65,10 +65,10 @@ os.kill(os.getpid(), signal.SIGKILL)
     assert full.stat().st_size > size
     assert os.path.exists(f"{full}-journal")
     with VoteStore.read(full) if first == "read" else opened(full) as store:
-        assert store.summary().chunks == {"selection": 12, "estimation": 12}
+        assert store.n_chunks == {"selection": 12, "estimation": 12}
     with opened(full) as store:
         fill(store, 4)
-        assert store.summary().chunks == {"selection": 12, "estimation": 12}
+        assert store.n_chunks == {"selection": 12, "estimation": 12}
 
 
 def test_a_process_that_dies_while_creating_leaves_nothing(path):
@@ -123,10 +123,10 @@ def test_a_full_disk_loses_nothing_that_was_committed(path):
     assert "could not be closed in order" in caught.value.__notes__[0]
     assert os.listdir(path.parent) == [path.name]
     with VoteStore.read(path) as store:
-        assert store.summary().chunks == {"selection": 12, "estimation": 12}
+        assert store.n_chunks == {"selection": 12, "estimation": 12}
     with opened(path) as store:
         fill(store, 100)
-        assert store.summary().chunks == {"selection": 300, "estimation": 300}
+        assert store.n_chunks == {"selection": 300, "estimation": 300}
 
 
 def test_what_could_not_be_written_is_tried_again(path):
@@ -168,10 +168,10 @@ def test_a_real_write_error_leaves_a_good_file(full):
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         with VoteStore.read(full) as reader:
-            assert reader.summary().chunks == {"selection": 12, "estimation": 12}
+            assert reader.n_chunks == {"selection": 12, "estimation": 12}
         store.flush()
     with VoteStore.read(full) as reader:
-        assert reader.summary().chunks == {"selection": 12 + 241, "estimation": 12}
+        assert reader.n_chunks == {"selection": 12 + 241, "estimation": 12}
 
 
 def test_a_file_that_was_taken_away_is_noticed(full):
@@ -181,7 +181,7 @@ def test_a_file_that_was_taken_away_is_noticed(full):
     with pytest.raises(StoreError, match=r"could not write 1 chunk: .*and stay in place, then run the same again"):
         store.close()
     with VoteStore.read(full.with_name("moved.db")) as store:
-        assert store.summary().chunks == {"selection": 12, "estimation": 12}
+        assert store.n_chunks == {"selection": 12, "estimation": 12}
 
 
 def test_places_that_cannot_hold_a_store(tmp_path):

@@ -56,7 +56,7 @@ def test_votes_without_a_record_get_one_later(path):
         put(store)  # again: nothing changes
     with VoteStore.read(path) as store:
         assert list(store.ballots(1)) == [2]
-        assert store.summary().chunks == {"selection": 9, "estimation": 9}
+        assert store.n_chunks == {"selection": 9, "estimation": 9}
 
 
 @pytest.mark.parametrize("committed", [False, True])

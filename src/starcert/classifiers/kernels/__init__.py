@@ -4,10 +4,9 @@ One feature map serves to fit and to vote: `transform` takes a list of `Graph`s,
 The features of a graph depend on that graph alone.
 """
 
-from starcert.classifiers.kernels.distances import NeighbourhoodPairs, ShortestPath
-from starcert.classifiers.kernels.graphlets import Graphlets
 from starcert.classifiers.kernels.histograms import VertexHistogram, WeisfeilerLehman
 from starcert.classifiers.kernels.kernel import GraphKernel
+from starcert.classifiers.kernels.subgraphs import Graphlets, NeighbourhoodPairs, ShortestPath
 
 __all__ = ["GraphKernel", "Graphlets", "NeighbourhoodPairs", "ShortestPath", "VertexHistogram",
            "WeisfeilerLehman"]  # fmt: skip

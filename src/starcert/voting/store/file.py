@@ -19,22 +19,13 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from starcert.system.errors import InvalidParameterError, StoreError
 from starcert.system.files import lock_file, unlock_file
-from starcert.voting.store.records import RECORDS, GraphRecord, Look, Record, Session, VoteSettings
-from starcert.voting.store.rows import (
-    SCHEMA,
-    TABLES,
-    Stored,
-    StoredBallots,
-    checked_row,
-    digest_of,
-    key_of,
-)
+from starcert.voting.store import rows
+from starcert.voting.store.rows import Record, Row, Stored, StoredRecord
 
 APPLICATION_ID = int.from_bytes(b"star", "big")
 FORMAT = 13
@@ -135,31 +126,34 @@ class StoreFile:
         advice = _ADVICE.get(_error_code(error), "Check the disk, then run the same again: it continues.")
         return StoreError(f"{self.path}: could not {doing}: {error}. {advice}")
 
-    def rows_of(self, kind: type[Stored], *key: object) -> list[tuple[object, ...]]:
-        """The committed rows of a kind whose key begins so, not yet checked."""
+    def committed(self, kind: type[Row], *key: object) -> list[Row]:
+        """The committed rows of a kind whose key begins so, each checked again: the file may have changed meanwhile."""
         self.require_open()
-        table, *columns = TABLES[kind]
-        conditions = " AND ".join(["1", *(f"{column} = ?" for column in columns[: len(key)])])
+        columns: Sequence[str] = kind._fields[: len(key)]
+        conditions = " AND ".join(["1", *(f"{column} = ?" for column in columns)])
         with self.turn, read_errors(self.path):
-            return self.db.execute(f"SELECT * FROM {table} WHERE {conditions}", key).fetchall()
+            found = self.db.execute(f"SELECT * FROM {rows.TABLES[kind][0]} WHERE {conditions}", key).fetchall()
+            return [rows.checked_row(kind, row) for row in found]
 
-    def record(self, kind: str, record: Record) -> None:
+    def record(self, record: Record) -> None:
         """Adds a record, and commits it at once."""
         self.require_open(writing=True)
+        kind = StoredRecord.of(0, record).kind
         with self.turn:
             self.flush()
             with self.transaction(f"record a {kind}"):
                 (number,) = self.db.execute("SELECT COUNT(*) FROM records WHERE kind = ?", (kind,)).fetchone()
-                self.db.execute("INSERT INTO records VALUES (?, ?, ?, ?)", record_row(kind, number, record))
+                rows.write(self.db, StoredRecord.of(number, record))
 
-    def wait(self, rows: Sequence[Stored]) -> None:
+    def wait(self, new: Sequence[Stored]) -> None:
         """Lets rows wait for the next commit."""
-        if rows and not self.waiting:
+        if new and not self.waiting:
             self._alarm = threading.Timer(COMMIT_SECONDS, self._on_alarm)
             self._alarm.daemon = True
             with suppress(RuntimeError):  # no thread to be had: each call commits
                 self._alarm.start()
-        self.waiting.update({(type(new), key_of(new)): new for new in rows})
+        for row in new:
+            self.waiting[type(row), rows.key_of(row)] = row
         if not self._alarm.is_alive():  # the commit in the background has failed: this one reports why
             self.flush()
 
@@ -175,13 +169,11 @@ class StoreFile:
         with self.turn:
             if not self.waiting:  # another thread was faster
                 return
-            number = sum(not isinstance(row, StoredBallots) for row in self.waiting.values())
+            number = sum(not isinstance(row, rows.StoredBallots) for row in self.waiting.values())
             # A commit that reported a failure may have succeeded: then the same rows are written once more.
             with self.transaction(f"write {number} chunk{'s' * (number != 1)}"):
                 for new in self.waiting.values():
-                    values = ", ".join("?" * (len(new) + 1))
-                    table = TABLES[type(new)][0]
-                    self.db.execute(f"INSERT OR REPLACE INTO {table} VALUES ({values})", (*new, digest_of(*new)))
+                    rows.write(self.db, new, replace=True)
             self.waiting.clear()
             self._alarm.cancel()
 
@@ -214,14 +206,8 @@ def create_schema(db: sqlite3.Connection) -> None:
     """Writes the tables of a new store; inside a transaction, so that all of them are there or nothing."""
     db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     db.execute(f"PRAGMA user_version = {FORMAT}")
-    for text in SCHEMA.values():
-        db.execute(text)
-
-
-def record_row(kind: str, number: int, record: Record) -> tuple[str, int, str, bytes]:
-    """A record as it is stored: kind, number, JSON, digest."""
-    value = json.dumps(asdict(record), allow_nan=False)
-    return kind, number, value, digest_of(kind, number, value)
+    for kind in rows.TABLES:
+        db.execute(rows.schema_of(kind))
 
 
 def _error_code(error: sqlite3.Error) -> int:
@@ -245,10 +231,10 @@ def read_errors(path: Path) -> Iterator[None]:
 class Contents(NamedTuple):
     """The contents of a store, apart from its votes."""
 
-    settings: VoteSettings
-    graphs: tuple[GraphRecord, ...] = ()
-    sessions: tuple[Session, ...] = ()
-    looks: tuple[Look, ...] = ()
+    settings: rows.VoteSettings
+    graphs: tuple[rows.GraphRecord, ...] = ()
+    sessions: tuple[rows.Session, ...] = ()
+    looks: tuple[rows.Look, ...] = ()
 
 
 def verify(db: sqlite3.Connection) -> Contents:
@@ -268,9 +254,9 @@ def verify(db: sqlite3.Connection) -> Contents:
         if (verdict := pragma("quick_check(1)")) != "ok":
             raise ValueError(f"it is damaged: {' '.join(str(verdict).split())}")
         contents = _read_records(db)
-        for kind, (table, *_) in TABLES.items():
+        for kind, (table, _) in rows.TABLES.items():
             for row in db.execute(f"SELECT * FROM {table}"):
-                checked_row(kind, row)
+                rows.checked_row(kind, row)
         return contents
     finally:
         if db.in_transaction:
@@ -278,11 +264,12 @@ def verify(db: sqlite3.Connection) -> Contents:
 
 
 def _read_records(db: sqlite3.Connection) -> Contents:
-    found: dict[str, list[Any]] = {kind: [] for kind in RECORDS}
-    for kind, number, value, digest in db.execute("SELECT kind, number, value, digest FROM records ORDER BY 1, 2"):
-        if digest != digest_of(kind, number, value) or number != len(found[kind]):
-            raise ValueError(f"the record {kind!r} {number!r} does not agree with its digest, or is not the next one")
-        found[kind].append(RECORDS[kind](**json.loads(value)))
+    found: dict[str, list[Any]] = {kind: [] for kind in rows.RECORDS}
+    for row in db.execute("SELECT * FROM records ORDER BY kind, number"):
+        kind, number, value = rows.checked_row(StoredRecord, row)
+        if number != len(found[kind]):
+            raise ValueError(f"the record {kind!r} {number!r} is not the next one")
+        found[kind].append(rows.RECORDS[kind](**json.loads(value)))
     for fault in found["fault"]:
         raise ValueError(fault.reason)
     if len(found["settings"]) != 1:

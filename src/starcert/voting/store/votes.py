@@ -22,29 +22,9 @@ from starcert.math.ballots import Ballots
 from starcert.system.errors import InvalidParameterError, StoreError, StoreSettingsError, whole_number
 from starcert.system.files import versions
 from starcert.voting import PURPOSES
-from starcert.voting.store.file import Contents, StoreFile, create_schema, read_errors, record_row, target_file, verify
-from starcert.voting.store.records import (
-    Fault,
-    GraphRecord,
-    Look,
-    Session,
-    StoreSummary,
-    VoteSettings,
-    check_look,
-    differences,
-    is_fixed,
-)
-from starcert.voting.store.rows import (
-    Counts,
-    Row,
-    Stored,
-    StoredAttack,
-    StoredBallots,
-    StoredVotes,
-    checked_row,
-    key_of,
-    positions_text,
-)
+from starcert.voting.store import rows
+from starcert.voting.store.file import Contents, StoreFile, create_schema, read_errors, target_file, verify
+from starcert.voting.store.rows import Counts, GraphRecord, Look, Row, Session, Stored, StoredVotes, VoteSettings
 
 _LOG = logging.getLogger(__name__)
 
@@ -60,8 +40,8 @@ class VoteStore(StoreFile):
         ...     with VoteStore.open(f"{folder}/votes.db", settings, graphs) as store:
         ...         store.add(0, "estimation", 0, [97, 3], samples=100)
         ...     with VoteStore.read(f"{folder}/votes.db") as store:
-        ...         store.counts("estimation"), store.summary().samples
-        (array([[97,  3]]), {'selection': 0, 'estimation': 100})
+        ...         store.counts("estimation"), store.n_chunks
+        (array([[97,  3]]), {'selection': 0, 'estimation': 1})
     """
 
     settings: VoteSettings  # what the votes are a function of
@@ -84,16 +64,17 @@ class VoteStore(StoreFile):
                 if new and store.path.stat().st_size:  # SQLite takes a file of one byte for an empty one
                     raise ValueError("file is not a database")
                 contents = Contents(settings) if new else verify(store.db)
-            if found := differences((contents.settings, *contents.graphs), (settings, *graphs)):
+            if found := rows.differences((contents.settings, *contents.graphs), (settings, *graphs)):
                 raise StoreSettingsError(str(store.path), found)
             store._hold(contents, graphs)
-            records = [record_row("session", len(contents.sessions), session)]
-            records += [record_row("graph", record.graph, record) for record in graphs[len(contents.graphs) :]]
+            records = [rows.StoredRecord.of(len(contents.sessions), session)]
+            records += [rows.StoredRecord.of(record.graph, record) for record in graphs[len(contents.graphs) :]]
             with store.transaction("create the file" if new else "continue"):
                 if new:
                     create_schema(store.db)
-                    records.append(record_row("settings", 0, settings))
-                store.db.executemany("INSERT INTO records VALUES (?, ?, ?, ?)", records)
+                    records.append(rows.StoredRecord.of(0, settings))
+                for record in records:
+                    rows.write(store.db, record)
             store.sessions = (*contents.sessions, session)
             _LOG.info("%s: %s", store.path, "made" if new else "continued")
             undo.pop_all()
@@ -124,27 +105,27 @@ class VoteStore(StoreFile):
 
     def is_fixed(self, estimation: int) -> bool:
         """True if the votes were not looked at before their number was fixed to this one; see `Votes.history`."""
-        return is_fixed(estimation, self.looks)
+        return rows.is_fixed(estimation, self.looks)
 
     def check_look(self, **look: Any) -> None:  # noqa: ANN401  (the attributes of a `Look`)
         """Refuses a certificate that would not hold with its alpha after the looks before it."""
-        check_look(Look(**look), self.looks)
+        rows.check_look(Look(**look), self.looks)
 
     def note_look(self, **attributes: Any) -> None:  # noqa: ANN401  (those of a `Look`)
         """Records a look, unless the same one is recorded; it is committed at once."""
         look = Look(**attributes)
         if look not in self.looks:
-            self.record("look", look)
+            self.record(look)
             self.looks = (*self.looks, look)
 
     def condemn(self, reason: str) -> None:
         """Records why the votes must not be used, so that the store cannot be opened again."""
-        self.record("fault", Fault(reason))
+        self.record(rows.Fault(reason))
 
     def tallies(self, graph: int, purpose: str) -> list[tuple[int, int, Counts]]:
         """The chunks of a graph in order, committed or not: number, samples, votes on each target for each class."""
         found = self._rows(StoredVotes, self._graph(graph).graph, purpose)
-        return [(each.chunk, each.samples, each.counts(self.settings.n_classes)) for each in found]
+        return [(each.chunk, each.samples, each.votes(self.settings.n_classes)) for each in found]
 
     def counts(self, purpose: str) -> Counts:
         """The votes for each class, summed over chunks, shape (graphs, classes); one row for each target of a graph."""
@@ -158,23 +139,20 @@ class VoteStore(StoreFile):
         number = self._graph(graph).graph
         with self.turn:
             votes = {each.chunk for each in self._rows(StoredVotes, number, "estimation")}
-            return {each.chunk: each.ballots for each in self._rows(StoredBallots, number) if each.chunk in votes}
+            return {each.chunk: each.ballots for each in self._rows(rows.StoredBallots, number) if each.chunk in votes}
 
     def attack_chunks(
         self, graph: int, positions: Iterable[int], *, target: int = 0
     ) -> list[tuple[int, Counts, Counts]]:
         """The chunks at an attacked graph in order: number, votes for each class, flips of those against its class."""
         record = self._graph(graph, target)
-        found = self._rows(StoredAttack, record.graph, target, positions_text(positions))
-        return [(each.chunk, each.counts, each.flip_numbers(len(record.sizes))) for each in found]
+        found = self._rows(rows.StoredAttack, record.graph, target, rows.positions_text(positions))
+        return [(each.chunk, each.votes, each.flip_numbers(len(record.sizes))) for each in found]
 
-    def summary(self) -> StoreSummary:
-        """Numbers about the store."""
-        chunks, samples = dict[str, int](), dict[str, int]()
-        for purpose in PURPOSES:
-            found = [(record.n_targets, n) for record in self.graphs for _, n, _ in self.tallies(record.graph, purpose)]
-            chunks[purpose], samples[purpose] = len(found), sum(n_targets * n for n_targets, n in found)
-        return StoreSummary(chunks, samples, self.path.stat().st_size)
+    @property
+    def n_chunks(self) -> dict[str, int]:
+        """The number of chunks of each purpose."""
+        return {each: sum(len(self.tallies(record.graph, each)) for record in self.graphs) for each in PURPOSES}
 
     def add(
         self,
@@ -199,7 +177,7 @@ class VoteStore(StoreFile):
         if (votes < 0).any() or (votes.sum(axis=1) != samples).any():
             raise InvalidParameterError("counts", f"add up to the {samples} samples", votes[:3].tolist())
         stored = StoredVotes(its.graph, purpose, int(chunk), samples, votes.tobytes())
-        self._take([stored] if ballots is None else [stored, StoredBallots.of(stored, ballots)])
+        self._take([stored] if ballots is None else [stored, rows.StoredBallots.of(stored, ballots)])
 
     def add_attack(
         self,
@@ -215,16 +193,16 @@ class VoteStore(StoreFile):
         self.require_open(writing=True)
         its = self._graph(graph, target)
         votes, flips = (np.asarray(each).astype(dtype).tobytes() for each, dtype in ((counts, "<i8"), (numbers, "<u4")))
-        self._take([StoredAttack(its.graph, target, positions_text(positions), int(number), votes, flips)])
+        self._take([rows.StoredAttack(its.graph, target, rows.positions_text(positions), int(number), votes, flips)])
 
-    def _take(self, rows: Sequence[Stored]) -> None:
+    def _take(self, added: Sequence[Stored]) -> None:
         with self.turn:
-            self.wait([new for new in rows if not self._is_stored(new)])
+            self.wait([new for new in added if not self._is_stored(new)])
 
     def _is_stored(self, new: Any) -> bool:  # noqa: ANN401  (of any kind, and compared with one of the same)
         """True if what waits or is stored makes a row needless; an error if neither begins with the other."""
-        kind, key = type(new), key_of(new)
-        old: Any = self.waiting.get((kind, key)) or next(iter(self._stored(kind, *key)), None)
+        kind, key = type(new), rows.key_of(new)
+        old: Any = self.waiting.get((kind, key)) or next(iter(self.committed(kind, *key)), None)
         conflict = None if old is None else old.conflict(new, self.settings.n_classes)
         if conflict:
             raise StoreError(
@@ -243,13 +221,6 @@ class VoteStore(StoreFile):
     def _rows(self, kind: type[Row], *key: object) -> list[Row]:
         """The rows of a kind whose key begins so, stored or waiting, in order."""
         with self.turn:
-            found: dict[Any, Row] = {key_of(row): row for row in self._stored(kind, *key)}
-            for (its_kind, its_key), row in self.waiting.items():
-                if its_kind is kind and its_key[: len(key)] == key:
-                    found[its_key] = row  # type: ignore[assignment]  # its kind was looked at
+            found: dict[Any, Any] = {rows.key_of(row): row for row in self.committed(kind, *key)}
+            found |= {its: row for (of, its), row in self.waiting.items() if of is kind and its[: len(key)] == key}
             return [found[each] for each in sorted(found)]
-
-    def _stored(self, kind: type[Row], *key: object) -> list[Row]:
-        """The committed ones of this session's graphs, each checked again: the file may have changed meanwhile."""
-        with read_errors(self.path):
-            return [checked_row(kind, row) for row in self.rows_of(kind, *key) if row[0] in range(len(self.graphs))]

@@ -1,4 +1,4 @@
-"""One question for each class: is it the answer? So attacks show all answers that they can bring about."""
+"""Base classifiers made from another: one question for each class of its answers, or its answers on whole objects."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from typing_extensions import override
 
 from starcert.classifiers.base import Classifier, DrawsItself, Scores
 from starcert.objects import NodeFrame, Sites
+from starcert.objects.kinds import Kind
 from starcert.objects.noise import Noise
-from starcert.sampling.batch import NoisyGraphs
+from starcert.sampling.batch import Copies, NoisyGraphs
 from starcert.sampling.sampler import Sampler, sampler
+from starcert.sampling.views import clean_copy
 
 
 class EachClass(DrawsItself):
@@ -86,3 +88,30 @@ class EachClass(DrawsItself):
     @override
     def sampler(self, sites: Sites, noise: Noise) -> Sampler:
         return sampler(sites, noise, str(self.device))
+
+
+class OfObjects(Classifier):
+    """The answers of a base classifier on each object by itself, without noise."""
+
+    call_cost = 1
+
+    def __init__(self, base: Classifier) -> None:
+        self.base, self.n_classes = base, base.n_classes
+        self.class_names, self.class_labels = base.class_names, base.class_labels
+
+    @property
+    @override
+    def description(self) -> str:
+        return self.base.description
+
+    @override
+    def classify(self, graphs: Copies) -> npt.ArrayLike:
+        copies = [clean_copy(Sites.everything(each, "all")) for each in graphs.rows()]
+        if not copies:
+            return np.empty(0, dtype=np.int64)
+        return np.concatenate([np.asarray(self.base.classify(each)) for each in copies])
+
+
+def asked_about(kind: Kind, base: Classifier) -> Classifier:
+    """A base classifier as it is asked about objects of a kind."""
+    return OfObjects(base) if kind.of_objects and not isinstance(base, OfObjects) else base
