@@ -13,7 +13,7 @@ from starcert.classifiers.base import Classifier, Scores, named_classes, value_s
 from starcert.classifiers.identity import identity
 from starcert.classifiers.values import ValueRange
 from starcert.objects import NodeFrame
-from starcert.sampling.batch import NoisyCopies, NoisyGraphs, NoisyVectors
+from starcert.sampling.batch import Copies, NoisyGraphs, NoisyVectors
 from starcert.system.errors import InvalidParameterError, whole_number
 
 ROUNDING = 1e-6  # by how much numbers of a graph may differ between batches, relative to the largest
@@ -22,7 +22,7 @@ NETWORKX_CALL = 4
 
 
 class CallableClassifier(Classifier):
-    """A function of a graph, of a batch of graphs, or of rows, as a base classifier. See `from_callable`."""
+    """A function of a graph, a batch, rows or the nodes of a graph. See `from_callable` and `from_node_function`."""
 
     def __init__(
         self,
@@ -33,10 +33,13 @@ class CallableClassifier(Classifier):
         batch_size: int = Classifier.batch_size,
         class_names: Sequence[str] | None = None,
         outputs: ValueRange | None = None,
+        nodes: str | None = None,
     ) -> None:
         if not callable(function):
             raise InvalidParameterError("function", "be callable", function)
-        self.function, self.on, self._description = function, on, description
+        if nodes is not None and not isinstance(nodes, str):
+            raise InvalidParameterError("nodes", "be the name of node data, or None for all nodes", nodes)
+        self.function, self.on, self.nodes, self._description = function, on, nodes, description
         self.values = checked_range(outputs, n_classes=n_classes, class_names=class_names)
         self.class_names, self.n_classes = checked_names(class_names, outputs.steps if outputs else n_classes)
         self.batch_size = whole_number("batch_size", batch_size, 1)
@@ -46,43 +49,54 @@ class CallableClassifier(Classifier):
     @property
     @override
     def description(self) -> str:
-        return self._described()
-
-    def _described(self, suffix: str = "", where: str = "") -> str:
-        """The description that was given, or the function's name with its identity as it is now."""
+        where = "" if self.nodes is None else f" on {self.nodes}"
         where += "" if self.class_names is None else f" answering {', '.join(self.class_names)}"
         where += "" if self.values is None else f" giving {self.values}"
         if self._description:
             return self._description + where
         name = getattr(self.function, "__qualname__", type(self.function).__qualname__)
-        return f"{name} {identity(self._content())}{suffix}{where}"
+        return f"{name} {identity(self._content())}{' of nodes' * (self.on == 'nodes')}{where}"
 
     def _content(self) -> object:
-        return self.function, self.on
+        """What the answers depend on."""
+        return self.function, self.nodes if self.on == "nodes" else self.on
 
     @override
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
-        return 400 * n_edges + 300 * n_nodes if self.on == "networkx" else 0
+        return 400 * n_edges + 300 * n_nodes if self.on in ("networkx", "nodes") else 0
 
     @override
-    def classify(self, graphs: NoisyGraphs) -> npt.ArrayLike:
+    def n_targets(self, frame: NodeFrame) -> int | None:
+        return len(nodes_of(self.nodes, frame)) if self.on == "nodes" else None
+
+    @override
+    def target_nodes(self, frame: NodeFrame) -> npt.NDArray[np.int64] | None:
+        return nodes_of(self.nodes, frame) if self.on == "nodes" else None
+
+    @override
+    def classify(self, graphs: Copies) -> npt.ArrayLike:
         found = self._returned(graphs)
         return numbers_of(found, self.class_names) if self.values is None else self.values.steps_of(found)
 
     @override
-    def scored(self, graphs: NoisyGraphs) -> Scores:
+    def scored(self, graphs: Copies) -> Scores:
         if self.values is None:
             return super().scored(graphs)
         return value_scores(self.values, self._returned(graphs), ROUNDING)
 
-    def _returned(self, graphs: NoisyGraphs) -> npt.ArrayLike:
+    def _returned(self, graphs: Copies) -> npt.ArrayLike:
         """The results of the function for all copies."""
-        if self.on != "networkx":
-            found: npt.ArrayLike = self.function(rows_of(graphs) if self.on == "vectors" else graphs)
-            return found
-        if not isinstance(graphs, NoisyGraphs):
+        if self.on == "vectors" and not isinstance(graphs, NoisyVectors):
+            raise ValueError("it classifies rows, and these are graphs: certify Bits or Categories")
+        if self.on in ("networkx", "nodes") and not isinstance(graphs, NoisyGraphs):
             raise ValueError("it classifies networkx graphs, and these are plain vectors: write on='vectors'")
-        return [self.function(graph) for graph in graphs.networkx()]
+        if self.on == "nodes":
+            targets, nodes = nodes_of(self.nodes, graphs.frame), graphs.frame.nodes
+            return np.array([_classes(self.function(graph), nodes)[targets] for graph in graphs.networkx()])
+        if self.on == "networkx":
+            return [self.function(graph) for graph in graphs.networkx()]
+        found: npt.ArrayLike = self.function(graphs.rows() if self.on == "vectors" else graphs)
+        return found
 
 
 def from_callable(
@@ -126,47 +140,6 @@ def from_callable(
     return CallableClassifier(function, n_classes, on, description, batch_size, class_names, outputs)
 
 
-class NodeFunction(CallableClassifier):
-    """A function from a networkx graph to the class of each of its nodes. See `from_node_function`."""
-
-    def __init__(
-        self,
-        function: Callable[[Any], Any],
-        n_classes: int | None,
-        nodes: str | None,
-        description: str | None,
-        class_names: Sequence[str] | None = None,
-        outputs: ValueRange | None = None,
-    ) -> None:
-        super().__init__(function, n_classes, "networkx", description, class_names=class_names, outputs=outputs)
-        self.call_cost = Classifier.call_cost
-        if nodes is not None and not isinstance(nodes, str):
-            raise InvalidParameterError("nodes", "be the name of node data, or None for all nodes", nodes)
-        self.nodes = nodes
-
-    @property
-    @override
-    def description(self) -> str:
-        return self._described(" of nodes", "" if self.nodes is None else f" on {self.nodes}")
-
-    @override
-    def _content(self) -> object:
-        return self.function, self.nodes
-
-    @override
-    def n_targets(self, frame: NodeFrame) -> int:
-        return len(self.target_nodes(frame))
-
-    @override
-    def target_nodes(self, frame: NodeFrame) -> npt.NDArray[np.int64]:
-        return nodes_of(self.nodes, frame)
-
-    @override
-    def _returned(self, graphs: NoisyGraphs) -> npt.ArrayLike:
-        targets = self.target_nodes(graphs.frame)
-        return np.array([_classes(self.function(graph), graphs.frame.nodes)[targets] for graph in graphs.networkx()])
-
-
 def from_node_function(
     function: Callable[[Any], Any],
     *,
@@ -175,7 +148,7 @@ def from_node_function(
     description: str | None = None,
     class_names: Sequence[str] | None = None,
     outputs: ValueRange | None = None,
-) -> NodeFunction:
+) -> CallableClassifier:
     """A base classifier of nodes from any function.
 
     Args:
@@ -194,7 +167,9 @@ def from_node_function(
         >>> smoothed.predict([sc.Graph(3, [(0, 1), (1, 2)])], samples=1000, seed=1).tolist()
         [0, 1, 0]
     """
-    return NodeFunction(function, n_classes, nodes, description, class_names, outputs)
+    return CallableClassifier(
+        function, n_classes, "nodes", description, class_names=class_names, outputs=outputs, nodes=nodes
+    )
 
 
 def _classes(answer: object, nodes: Sequence[Any]) -> npt.NDArray[Any]:
@@ -207,13 +182,6 @@ def _classes(answer: object, nodes: Sequence[Any]) -> npt.NDArray[Any]:
     if array.shape != (len(nodes),):
         raise ValueError(f"it gave classes of shape {array.shape} for {len(nodes)} nodes; one each is needed")
     return array
-
-
-def rows_of(copies: NoisyCopies) -> Any:  # noqa: ANN401  (an array, a table or a list)
-    """Copies of a plain vector as an array, shape (copies, columns); of a row of a table as one; of a text as lists."""
-    if not isinstance(copies, NoisyVectors):
-        raise ValueError("it classifies rows, and these are graphs: certify Bits or Categories")
-    return copies.rows()
 
 
 def checked_range(outputs: object, **classes: object) -> ValueRange | None:

@@ -17,7 +17,7 @@ from starcert.classifiers.identity import identity
 from starcert.classifiers.kernels import GraphKernel
 from starcert.classifiers.kernels.svm import KernelSVM
 from starcert.classifiers.values import ValueRange
-from starcert.sampling.batch import NoisyGraphs, NoisyVectors
+from starcert.sampling.batch import Copies, NoisyGraphs, NoisyVectors
 from starcert.system.errors import InvalidParameterError, whole_number
 
 Estimator: TypeAlias = Any
@@ -39,16 +39,9 @@ class SklearnClassifier(Classifier):
         self.n_classes = len(estimator.classes_)
         self.class_labels = tuple(np.asarray(estimator.classes_).tolist())
         self.class_names = tuple(map(str, estimator.classes_))
-
-    @property
-    @override
-    def chunks_per_batch(self) -> int:  # type: ignore[override]  # a number elsewhere
-        return max(1, self.batch_size // self.chunk_size)
-
-    @property
-    @override
-    def call_cost(self) -> int:  # type: ignore[override]  # a number elsewhere
-        return QUICK_CALL if self.chunks_per_batch > 1 else Classifier.call_cost
+        self.chunks_per_batch = max(1, batch_size // self.chunk_size)
+        if self.chunks_per_batch > 1:
+            self.call_cost = QUICK_CALL
 
     @property
     @override
@@ -133,15 +126,10 @@ class KernelClassifier(SklearnClassifier):
 
     _collapsed: tuple[Any, npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None
 
-    @property
-    @override
-    def chunks_per_batch(self) -> int:  # type: ignore[override]  # a number elsewhere
-        return QUICK_CHUNKS if self.n_classes == 2 and self.estimator.kernel_.is_quick else 1
-
-    @property
-    @override
-    def call_cost(self) -> int:  # type: ignore[override]  # a number elsewhere
-        return QUICK_CALL if self.chunks_per_batch > 1 else Classifier.call_cost
+    def __init__(self, estimator: Estimator, batch_size: int) -> None:
+        super().__init__(estimator, batch_size)
+        quick = self.n_classes == 2 and estimator.kernel_.is_quick
+        self.chunks_per_batch, self.call_cost = (QUICK_CHUNKS, QUICK_CALL) if quick else (1, Classifier.call_cost)
 
     @override
     def copy_bytes(self, n_nodes: int, n_edges: float) -> float:
@@ -197,10 +185,9 @@ class SklearnValues(CallableClassifier):
         return self.estimator
 
     @override
-    def _returned(self, graphs: NoisyGraphs) -> npt.ArrayLike:
-        found: npt.ArrayLike = self.function(
-            graphs.rows(estimator=True) if isinstance(graphs, NoisyVectors) else [*graphs.copies()]
-        )
+    def _returned(self, graphs: Copies) -> npt.ArrayLike:
+        rows = graphs.rows(estimator=True) if isinstance(graphs, NoisyVectors) else [*graphs.copies()]
+        found: npt.ArrayLike = self.function(rows)
         return found
 
 
@@ -236,9 +223,8 @@ def from_sklearn(
     except (NotFittedError, TypeError):
         raise InvalidParameterError("estimator", "be fitted", estimator, "Call its fit first.") from None
     if (values := checked_range(outputs)) is not None:
-        return SklearnValues(
-            estimator, 256 if batch_size is None else whole_number("batch_size", batch_size, 1), values
-        )
+        size = SklearnValues.batch_size if batch_size is None else batch_size
+        return SklearnValues(estimator, size, values)
     if len(getattr(estimator, "classes_", ())) < 2:
         hint = "For a regressor, say what range its outputs have: outputs=ValueRange(low, high)."
         raise InvalidParameterError(
