@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import runs_worlds as worlds
 
-from starcert.runs.sweep_result import OTHER
+from starcert.runs.sweep_report import OTHER
 
 
 def next_command(out):
@@ -61,8 +61,6 @@ def test_graphs_with_an_empty_region_are_counted_apart(project, here):
     with open("swept/sweep.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [(row["graphs_without_motif"], row["graphs_without_rest"]) for row in rows] == [("0", "1")] * 2
-    for row in rows:
-        assert float(row["right_at_rest_1"]) * 6 == pytest.approx(round(float(row["right_at_rest_1"]) * 6))
     assert "rest has none in 1 of 7 graphs" in (project / "swept" / "sweep.html").read_text()
 
 

@@ -42,7 +42,6 @@ def test_types_of_edges_are_changed_as_the_noise_says():
     typed = sc.Noise(bonds=sc.Edges(delete=0.2, add=0.05, change=0.1))
     assert texts(parse_grid(["bonds.delete=0.1,0.4"]), typed) == ["bonds=0.1/0.05/0.1", "bonds=0.4/0.05/0.1"]
     assert texts(parse_grid(["bonds.change=0.0,0.3"]), typed) == ["bonds=0.2/0.05/0.0", "bonds=0.2/0.05/0.3"]
-    assert parse_grid(["bonds.delete=0.1,0.4"]).fixed(typed) == {"bonds.add": "0.05", "bonds.change": "0.1"}
     assert texts(parse_grid(["bonds=0.1/0.05/0.1,0.2/0.05/0.1"])) == ["bonds=0.1/0.05/0.1", "bonds=0.2/0.05/0.1"]
     frozen = sc.Noise(bonds=sc.Flip(delete=0.2, add=0.05, added="graph"))
     assert texts(parse_grid(["bonds.add=0.01"]), frozen) == ["bonds=0.2/0.01@graph"]
@@ -121,12 +120,6 @@ def test_what_is_wrong_with_a_table_is_named(table, words):
     with pytest.raises(InvalidParameterError) as caught:
         Grid.of(table, "sweep.grid")
     assert words in str(caught.value)
-
-
-def test_what_does_not_vary_is_told_by_region_and_by_axis():
-    noise = sc.Noise(hub=0.1, motif=0.02, bonds=sc.Flip(delete=0.04, add=0.2))
-    assert parse_grid(["hub=0.1,0.2,bonds.delete=0.1,0.3"]).fixed(noise) == {"motif": "0.02", "bonds.add": "0.2"}
-    assert parse_grid(["hub=0.1,motif=0.1,bonds=0.1/0.2"]).fixed(noise) == {}
 
 
 def test_regions_that_the_noise_does_not_have_are_refused():

@@ -10,9 +10,8 @@ from sweep_worlds import invented
 import starcert as sc
 from starcert.claims.gains import paired_difference, share_interval
 from starcert.report.document import write_page
-from starcert.runs.sweep_levels import marks_of, outcome_of, standings
-from starcert.runs.sweep_report import sweep_report, sweep_rows
-from starcert.runs.sweep_result import advice, tie_sentence
+from starcert.runs.sweep_levels import measure_level, standings
+from starcert.runs.sweep_report import advice, sweep_report, sweep_rows, tie_sentence
 from starcert.system.errors import StarcertError
 
 NOISE = sc.Noise(motif=0.05, random=0.3)
@@ -25,18 +24,21 @@ def certified(sizes=SIZES):
     """Five graphs: sure, less sure, without a motif, wrong, and one that abstains."""
     counts = [[4990, 10], [4700, 300], [4990, 10], [4990, 10], [2500, 2500]]
     bounds = sc.clopper_pearson(sc.Votes(counts, [[98, 2]] * 5))
-    found = sc.certify(bounds, NOISE, capacity=sizes)
-    return found, outcome_of(found, TRUTH, [0] * 5, sizes)
+    return sc.certify(bounds, NOISE, capacity=sizes)
+
+
+def marks_of(threat, sizes=SIZES):
+    return measure_level(certified(sizes), TRUTH, [0] * 5, sizes, threat=threat).marks
 
 
 def test_without_a_threat_right_answers_count():
-    assert marks_of(None, *certified()) == (1, 1, 1, 0, 0)
+    assert marks_of(None) == (1, 1, 1, 0, 0)
 
 
 @pytest.mark.parametrize("most", [1, 2, 10, 14])
 def test_at_most_so_many_flips_count_on_every_graph_with_sites(most):
-    found, outcome = certified([*SIZES[:-1], (0, 0)])
-    for mark, one, truth in zip(marks_of(sc.threats.AnyFlips(most), found, outcome), found, TRUTH, strict=True):
+    sizes = [*SIZES[:-1], (0, 0)]
+    for mark, one, truth in zip(marks_of(sc.threats.AnyFlips(most), sizes), certified(sizes), TRUTH, strict=True):
         right = one.label == truth and not one.abstained
         expected = float(right and one.any_flips >= min(most, sum(one.capacity))) if sum(one.capacity) else None
         assert mark == expected
@@ -45,10 +47,9 @@ def test_at_most_so_many_flips_count_on_every_graph_with_sites(most):
 @pytest.mark.parametrize("box", [(1, 1), (1, 0), (2, 9), (0, 0)])
 @pytest.mark.parametrize("flips", [None, 1, 2])
 def test_a_box_counts_where_all_of_it_is_certified(box, flips):
-    found, outcome = certified()
     threat = sc.threats.Box(box) if flips is None else sc.threats.Box(box) & sc.threats.AnyFlips(flips)
     inside = [(i, j) for i in range(box[0] + 1) for j in range(box[1] + 1) if flips is None or i + j <= flips]
-    for mark, one, truth in zip(marks_of(threat, found, outcome), found, TRUTH, strict=True):
+    for mark, one, truth in zip(marks_of(threat), certified(), TRUTH, strict=True):
         right = one.label == truth and all(one.certified(radius) for radius in inside)
         attacked = not any(box) or any(n and size for n, size in zip(box, one.capacity, strict=True))
         assert mark == (float(right) if attacked else None)
@@ -57,7 +58,7 @@ def test_a_box_counts_where_all_of_it_is_certified(box, flips):
 @pytest.mark.parametrize(("threat", "sizes"), [(sc.threats.AnyFlips(15), (0, 0)), (sc.threats.Box((1, 0)), (0, 9))])
 def test_a_threat_that_no_graph_is_open_to_is_refused(threat, sizes):
     with pytest.raises(StarcertError, match="No graph can be attacked under the threat"):
-        marks_of(threat, *certified([sizes] * 5))
+        marks_of(threat, [sizes] * 5)
 
 
 def test_levels_are_compared_graph_by_graph():
@@ -70,9 +71,10 @@ def test_levels_are_compared_graph_by_graph():
 
 
 def under_threat(marks, threat=None):
-    sweep = invented(TWO, changes={number: {"n_right": 50} for number in range(6)})
+    rows = enumerate(map(tuple, marks))
+    sweep = invented(TWO, changes={number: {"n_right": 50, "marks": each} for number, each in rows})
     run = sweep.settings.run.changed(threat=threat or sc.threats.Box({"motif": 1, "random": 0}))
-    return replace(sweep, settings=replace(sweep.settings, run=run), marks=tuple(map(tuple, marks)))
+    return replace(sweep, settings=replace(sweep.settings, run=run))
 
 
 GOAL = "accuracy certified against at most 1 in motif, 0 in random"
@@ -130,5 +132,3 @@ def test_the_page_says_best_and_tie_and_is_named_by_the_data(quiet, tmp_path):
     cells = dict(zip(sweep.order, texts(quiet, f"#level-table td:nth-child({place + 1})"), strict=True))
     assert cells[sweep.suggested] == "best"
     assert {n for n, text in cells.items() if text.endswith(", tie")} == set(sweep.ties) == {1 - sweep.suggested}
-    shares = texts(quiet, "#maps div:nth-of-type(2) .shade")
-    assert [text.split()[0] for text in shares] == [f"{each.value:.0%}" for each in sweep.standings]

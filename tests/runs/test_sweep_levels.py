@@ -7,16 +7,16 @@ import starcert as sc
 from starcert.claims import metrics
 from starcert.math.confidence import Votes, clopper_pearson
 from starcert.report.findings import short_axes
-from starcert.runs.sweep_levels import beaten_by, measure_levels, outcome_of
+from starcert.runs.sweep_levels import beaten_by, measure_level
 
 TRUTH = [0, 1, 2, 0, 1, 0, 0]
 CAPACITY = [(4, 9), (1, 9), (4, 2), (4, 9), (4, 3), (0, 5), (4, 9)]
 
 
-def certificates(noise, counts, max_radius=None):
+def certificates(noise, counts):
     counts = np.asarray(counts)
     votes = Votes(counts, selection=counts)
-    return sc.certify(clopper_pearson(votes, alpha=0.01), noise, max_radius=max_radius, capacity=CAPACITY)
+    return sc.certify(clopper_pearson(votes, alpha=0.01), noise, capacity=CAPACITY)
 
 
 def votes_of(seed, samples=2000):
@@ -36,7 +36,7 @@ def votes_of(seed, samples=2000):
 def worlds():
     noises = [sc.Noise(a=0.1, b=0.3), sc.Noise(a=0.2, b=0.45), sc.Noise(a=0.05, b=0.05)]
     found = [certificates(noise, votes_of(seed)) for seed, noise in enumerate(noises)]
-    return found, measure_levels([outcome_of(each, TRUTH, [0] * 7, CAPACITY) for each in found])
+    return found, [measure_level(each, TRUTH, [0] * 7, CAPACITY) for each in found]
 
 
 def test_the_measures_are_those_of_the_metrics(worlds):
@@ -45,23 +45,8 @@ def test_the_measures_are_those_of_the_metrics(worlds):
         for axis, mean in enumerate(level.mean_radii):
             reaches = [row[f"reach_{'ab'[axis]}"] or 0 for row in found.rows()]
             assert mean == pytest.approx(np.sum(reaches, where=found.labels == TRUTH) / (6, 7)[axis])
-        by_axis = [
-            [outcomes.counts_at(step, TRUTH) for step in level.steps]
-            for outcomes in found.by_axis(max(level.steps)).values()
-        ]
-        assert level.shares == tuple(pytest.approx([one.share(one.n_certified) for one in each]) for each in by_axis)
-        assert level.n_without == tuple(each[0].n_without for each in by_axis) == (1, 0)
+        assert level.n_without == (1, 0)
         assert level.majority_share == metrics.majority_share(TRUTH) == 4 / 7
-
-
-def test_nothing_is_said_beyond_the_box_that_was_looked_at():
-    found = certificates(sc.Noise(a=0.2, b=0.45), votes_of(1), max_radius=(1, 4))
-    (level,) = measure_levels([outcome_of(found, TRUTH, TRUTH, CAPACITY)])
-    assert level.steps == (1, 2)
-    there = [graph for graph, sizes in enumerate(CAPACITY) if sizes[0]]
-    verdicts = found.certified((1, 0)) & (found.labels == TRUTH)
-    assert level.shares[0] == (verdicts[there].mean(), None)
-    assert level.shares[1][1] == found.certified_accuracy(TRUTH, (0, 2)) > 0
 
 
 def test_an_axis_without_sites_gains_nothing():
@@ -72,24 +57,22 @@ def test_an_axis_without_sites_gains_nothing():
         some = [sizes if graph % 2 else (4, 9) for graph in range(7)]
         bounds = clopper_pearson(Votes(counts, selection=counts), alpha=0.01)
         found = sc.certify(bounds, noise, capacity=some)
-        levels += measure_levels([outcome_of(found, TRUTH, TRUTH, some)])
+        levels.append(measure_level(found, TRUTH, TRUTH, some))
     half, whole = levels
     assert (half.n_without, whole.n_without) == ((3, 0), (0, 0))
     assert half.mean_radii[0] > 0
     even = sc.certify(clopper_pearson(Votes(counts[::2], selection=counts[::2]), alpha=0.01), noise, capacity=some[::2])
-    (alone,) = measure_levels([outcome_of(even, TRUTH[::2], TRUTH[::2], some[::2])])
+    alone = measure_level(even, TRUTH[::2], TRUTH[::2], some[::2])
     assert half.mean_radii[0] == alone.mean_radii[0]
-    assert half.shares[0][0] == alone.shares[0][0]
-    assert half.shares[1] == whole.shares[1]
+    assert half.mean_radii[1] == whole.mean_radii[1]
 
 
-def test_an_axis_that_is_empty_everywhere_has_no_share_and_no_mean():
+def test_an_axis_that_is_empty_everywhere_has_no_mean():
     noise, counts, none = sc.Noise(a=0.1, b=0.3), votes_of(1), [(0, 9)] * 7
     bounds = clopper_pearson(Votes(counts, selection=counts), alpha=0.01)
-    (level,) = measure_levels([outcome_of(sc.certify(bounds, noise, capacity=none), TRUTH, TRUTH, none)])
-    assert set(level.shares[0]) == {None}
+    level = measure_level(sc.certify(bounds, noise, capacity=none), TRUTH, TRUTH, none)
     assert (level.n_without, level.mean_radii[0]) == ((7, 0), None)
-    assert level.shares[1][0] > 0.5
+    assert level.mean_radii[1] > 0
 
 
 def test_more_votes_for_the_right_class_are_never_worse():
@@ -100,10 +83,7 @@ def test_more_votes_for_the_right_class_are_never_worse():
         moved = row[other] // 2
         row[label] += moved
         row[other] -= moved
-    worse, better = (
-        measure_levels([outcome_of(certificates(noise, counts), TRUTH, TRUTH, CAPACITY)])[0]
-        for counts in (before, after)
-    )
+    worse, better = (measure_level(certificates(noise, counts), TRUTH, TRUTH, CAPACITY) for counts in (before, after))
     assert all(x <= y for x, y in zip(worse.criteria, better.criteria, strict=True))
     assert worse.criteria != better.criteria
 

@@ -6,8 +6,7 @@ import numpy as np
 
 from starcert.runs.grid import SweepSettings, parse_grid
 from starcert.runs.settings import RunSettings
-from starcert.runs.sweep_levels import SweepLevel
-from starcert.runs.sweep_result import SweepResult
+from starcert.runs.sweep_levels import SweepLevel, SweepResult
 from starcert.runs.user_code import Reference
 
 
@@ -29,22 +28,19 @@ def invented(grid, *, classes=("left", "right"), seed=0, n_graphs=60, n_majority
             "n_abstained": 3,
             "n_base_right": 58,
             "n_majority": n_majority,
-            "answer": 1,
-            "n_answer": 30,
             "n_without": (0,) * axes,
             "mean_radii": tuple(rng.integers(0, 50, axes) / 10),
-            "steps": (1, 2),
-            "shares": ((0.5, 0.25),) * axes,
             "short": {},
         }
-        levels.append(SweepLevel(**{**values, **(changes or {}).get(number, {})}))
+        values |= (changes or {}).get(number, {})
+        marks = tuple(float(k < values["n_right"]) for k in range(values["n_graphs"]))
+        levels.append(SweepLevel(**{"marks": marks, **values}))
     values = {
         "majority": 0,
         "n_unlabelled": 0,
         "anchored": (),
         "one_model": True,
         "folder": Path("/project/my sweep"),
-        "marks": tuple(tuple(float(k < level.n_right) for k in range(level.n_graphs)) for level in levels),
         **told,
     }
     return SweepResult(SweepSettings(run, parsed, noises[0]), tuple(levels), class_names=tuple(classes), **values)

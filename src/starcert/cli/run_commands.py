@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -26,8 +26,7 @@ from starcert.runs.example import KINDS, write_example
 from starcert.runs.grid import parse_grid, sweep_settings
 from starcert.runs.run_file import RunFile, read_run_file
 from starcert.runs.settings import SETTINGS, SWEEP_SETTINGS, RunSettings, run_settings
-from starcert.runs.sweep_report import sweep_report
-from starcert.runs.sweep_result import PAGE
+from starcert.runs.sweep_report import PAGE, sweep_report
 from starcert.runs.sweep_run import run_sweep
 from starcert.runs.train_settings import TRAIN_SETTINGS
 from starcert.runs.training_run import train_run, training_settings
@@ -35,9 +34,6 @@ from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import is_empty, write_whole
 from starcert.system.output import is_quiet, note
 from starcert.system.processes import available_cores
-
-if TYPE_CHECKING:
-    pass
 
 RunArgument = Annotated[
     Path | None, typer.Argument(help="A file of settings; options override it.", metavar="RUN.TOML")

@@ -144,19 +144,6 @@ class Grid:
             for values in product(*(factor.values for factor in self.factors))
         )
 
-    def fixed(self, noise: Noise) -> dict[str, str]:
-        """The regions or axes that the grid does not vary, and their noise as `--noise` takes it."""
-        found = {}
-        for region in noise.regions:
-            varied = {factor.flip for factor in self.factors if factor.region == region}
-            if not varied:
-                found[region] = law_to_text(noise[region])
-            elif "" not in varied:
-                numbers = noise[region].numbers
-                left = [flip for flip in _FLIPS if flip in numbers and flip not in varied]
-                found |= {f"{region}.{flip}": repr(numbers[flip]) for flip in left}
-        return found
-
     def _law(self, region: str, values: Sequence[Law | float], fixed: Noise | None) -> Law:
         """The law of a region when the factors have these values."""
         varied: dict[str, float] = {}

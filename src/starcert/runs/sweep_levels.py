@@ -1,4 +1,4 @@
-"""The value of the certificates of a noise level, and comparisons of levels.
+"""What each noise level of a sweep is worth, and which level is the best.
 
 Of a graph only what is right counts: where the smoothed classifier abstains or answers wrong, its radius is 0. On an
 axis only graphs with sites there count.
@@ -12,67 +12,30 @@ has an interval that contains 0 is a *tie*: these graphs cannot tell the two apa
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from starcert.archive import BlindRow
 from starcert.claims import metrics
 from starcert.claims.certificates import Certificates
-from starcert.claims.gains import paired_difference, share_interval
-from starcert.claims.outcomes import SizeCounts, steps_to
+from starcert.claims.gains import StructureGain, paired_difference, share_interval, structure_gains
+from starcert.claims.outcomes import Mask, SizeCounts
 from starcert.claims.smoothed_outcomes import unknown_at
-from starcert.math.copies import Level
 from starcert.math.frontier import levels_of
 from starcert.objects.noise import Noise
 from starcert.objects.threats import Threat
 from starcert.report.findings import short_axes
+from starcert.runs.grid import SweepSettings
 from starcert.system.errors import StarcertError
 from starcert.system.output import progress_bar
 
-Radii = tuple[tuple[int, ...], ...]
-
 Marks: TypeAlias = tuple[float | None, ...]
 """For each graph 1 if it is right and certified as the best level is to be, 0 if not; None: it does not count."""
-
-
-@dataclass(frozen=True, eq=False)
-class LevelOutcome:
-    """The results at one noise level, graph by graph."""
-
-    noise: Noise
-    truth: npt.NDArray[np.int64]  # the class of each graph
-    base: npt.NDArray[np.int64]  # the base classifier's answer on each clean graph
-    answers: npt.NDArray[np.int64]  # the smoothed classifier's answer on each graph
-    right: npt.NDArray[np.bool_]  # which graphs it answers right; an abstention is not right
-    radii: tuple[Radii, ...]  # the maximal certified radii of each graph; none after an abstention
-    capacities: npt.NDArray[np.int64]  # how many sites an attacker finds in each graph (row) on each axis (column)
-    max_radius: tuple[int, ...] | None  # the box of radii that was looked at; None: all
-    short: dict[str, int | None]  # the axes with too few votes to certify a flip; see `short_axes`
-    by_counts: tuple[Radii, ...] | None = None  # with evidence, the radii by bounds on the class probabilities alone
-    by_size: tuple[SizeCounts, ...] = ()  # what becomes of the graphs under a threat: any 1, any 2, … flips
-    why_unknown: Callable[[Level], str] = lambda _radius: ""  # why a share of 0 at a radius would say nothing
-
-    @property
-    def reach(self) -> npt.NDArray[np.int64]:
-        """The certified radius of each graph (row) on each axis (column) alone, 0 unless it is answered right."""
-        nothing = (0,) * len(self.noise.axes)
-        far = [tuple(map(max, zip(*radii, strict=True))) if radii else nothing for radii in self.radii]
-        return np.where(self.right[:, None], np.array(far, dtype=np.int64), 0)
-
-
-class LevelReach(NamedTuple):
-    """The certified radii of a level on each axis."""
-
-    # the mean certified flips on that axis alone; None if no graph has sites there, and where 0 would say nothing
-    mean_radii: tuple[float | None, ...]
-    # for each of some counts of flips, the share of the axis's graphs that are right and certified there, a graph with
-    # fewer sites if it is with all of them flipped; None beyond the box that was looked at, if no graph has sites, and
-    # where 0 would say nothing
-    shares: tuple[tuple[float | None, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -85,15 +48,13 @@ class SweepLevel:
     n_abstained: int  # on how many it abstains
     n_base_right: int  # how many the base classifier answers right without noise
     n_majority: int  # how many graphs have the most frequent class: a constant answer is right on these
-    answer: int | None  # the class that the smoothed classifier answers most often; None if it always abstains
-    n_answer: int  # how often it does
-    n_without: tuple[int, ...]  # for each axis, how many graphs have no sites there; radii and shares leave them out
-    mean_radii: tuple[float | None, ...]  # for each axis; see `LevelReach`
-    steps: tuple[int, ...]  # some counts of flips
-    shares: tuple[tuple[float | None, ...], ...]  # for each axis and each of these steps; see `LevelReach`
+    n_without: tuple[int, ...]  # for each axis, how many graphs have no sites there; radii leave them out
+    # for each axis the mean certified flips there alone; None if no graph has sites, and where 0 would say nothing
+    mean_radii: tuple[float | None, ...]
     short: dict[str, int | None]  # the axes with too few votes to certify a flip; see `short_axes`
-    by_counts: LevelReach | None = None  # with evidence, the reach by the bounds on the class probabilities alone
+    marks: Marks  # what each graph adds to the goal
     by_size: tuple[SizeCounts, ...] = ()  # what becomes of the graphs under a threat: any 1, any 2, … flips
+    gains: tuple[StructureGain, ...] = ()  # what it gains on a blind model; none where there is no such model
 
     @property
     def accuracy(self) -> float:
@@ -111,96 +72,71 @@ class SweepLevel:
         return self.n_right <= self.n_majority
 
     @property
-    def answer_share(self) -> float:
-        """The share of the most frequent answer among all that the smoothed classifier gives."""
-        return self.n_answer / max(1, self.n_graphs - self.n_abstained)
-
-    @property
     def criteria(self) -> tuple[float, ...]:
         """The criteria for comparing levels: the accuracy, and the mean certified radius on every axis."""
         return (self.accuracy, *(mean or 0.0 for mean in self.mean_radii))
 
 
-def outcome_of(
+def measure_level(
     certificates: Certificates,
     truth: Sequence[int],
     base: Sequence[int],
     capacities: Sequence[tuple[int, ...]],
+    *,
     threat: Threat | None = None,
-) -> LevelOutcome:
-    """The results of certificates, graph by graph, and under a threat."""
+    counted: Threat | None = None,
+    blind: Sequence[int | None] = (),
+) -> SweepLevel:
+    """The measures of a level from its certificates, the classes of its graphs and the base classifier's answers.
+
+    Graphs are marked under the threat; they are counted, and compared with the answers of a blind model, by size.
+    """
     votes, alpha = certificates.votes, certificates.bounds.alpha
     assert votes is not None and alpha is not None  # noqa: PT018
-    possible = [max(sizes) > 0 for sizes in zip(*capacities, strict=True)]
-    radii, by_counts = [], []
+    right, sizes = metrics.right(certificates, truth), np.array(capacities, dtype=np.int64)
+    reach = np.zeros_like(sizes)
     with progress_bar("radii", len(certificates)) as advance:
-        for one in certificates:
-            radii.append(one.frontier.radii)
-            by_counts.append(one.frontier_by_p_A.radii)
+        for number, one in enumerate(certificates):
+            if right[number] and (radii := one.frontier.radii):
+                reach[number] = np.max(radii, axis=0)
             advance(1)
-    return LevelOutcome(
-        certificates.noise,
-        np.array(truth, dtype=np.int64),
-        np.array(base, dtype=np.int64),
-        np.asarray(certificates.labels),
-        metrics.right(certificates, truth),
-        tuple(radii),
-        np.array(capacities, dtype=np.int64),
-        certificates.max_radius,
-        short_axes(certificates.noise, votes, alpha, certificates.bounds.family_size, possible),
-        tuple(by_counts) if certificates.verdicts is not None and certificates.asked is None else None,
-        () if threat is None else tuple(certificates.counts(truth, threat)),
-        unknown_at(certificates),
-    )
-
-
-def measure_levels(outcomes: Sequence[LevelOutcome]) -> tuple[SweepLevel, ...]:
-    """The measures of all levels, at the same steps."""
-    steps = tuple(steps_to(max(int(each.reach.max()) for each in outcomes)))
-    return tuple(_level(each, steps) for each in outcomes)
-
-
-def _level(outcome: LevelOutcome, steps: tuple[int, ...]) -> SweepLevel:
-    answered, n_graphs = np.array([len(radii) > 0 for radii in outcome.radii]), len(outcome.truth)
-    given = Counter(outcome.answers[answered].tolist())
-    answer, n_answer = min(given.items(), key=lambda item: (-item[1], item[0])) if given else (None, 0)
-    by_counts = None if outcome.by_counts is None else _reach(replace(outcome, radii=outcome.by_counts), steps)
+    why_unknown, n_there, n_axes = unknown_at(certificates), (sizes > 0).sum(axis=0), sizes.shape[1]
+    means: list[float | None] = (reach.sum(axis=0) / np.maximum(n_there, 1)).tolist()
+    for axis, unit in enumerate(map(tuple, np.eye(n_axes, dtype=int).tolist())):
+        if not means[axis] and (not n_there[axis] or why_unknown(unit)):
+            means[axis] = None
     return SweepLevel(
-        noise=outcome.noise,
-        n_graphs=n_graphs,
-        n_right=int(outcome.right.sum()),
-        n_abstained=int((~answered).sum()),
-        n_base_right=int((outcome.base == outcome.truth).sum()),
-        n_majority=int(np.unique(outcome.truth, return_counts=True)[1].max()),
-        answer=answer,
-        n_answer=n_answer,
-        n_without=tuple((outcome.capacities <= 0).sum(axis=0).tolist()),
-        steps=steps,
-        **_reach(outcome, steps)._asdict(),
-        short=outcome.short,
-        by_counts=by_counts,
-        by_size=outcome.by_size,
+        noise=certificates.noise,
+        n_graphs=len(truth),
+        n_right=int(right.sum()),
+        n_abstained=sum(one.abstained for one in certificates),
+        n_base_right=int((np.array(base) == np.array(truth)).sum()),
+        n_majority=int(np.unique(truth, return_counts=True)[1].max()),
+        n_without=tuple((sizes <= 0).sum(axis=0).tolist()),
+        mean_radii=tuple(means),
+        short=short_axes(certificates.noise, votes, alpha, certificates.bounds.family_size, (n_there > 0).tolist()),
+        marks=marks_of(threat, certificates, right, capacities),
+        by_size=() if counted is None else tuple(certificates.counts(truth, counted)),
+        gains=tuple(structure_gains(certificates, truth, blind, counted, flips=1)) if blind else (),
     )
 
 
-def _reach(outcome: LevelOutcome, steps: Sequence[int]) -> LevelReach:
-    reach = outcome.reach
-    n_there = np.maximum((outcome.capacities > 0).sum(axis=0), 1)
-
-    def unknown(axis: int, step: int) -> bool:
-        return bool(outcome.why_unknown(tuple(step * (axis == other) for other in range(reach.shape[1]))))
-
-    def share(axis: int, step: int) -> float | None:
-        sites = outcome.capacities[:, axis]
-        if not sites.any() or (outcome.max_radius is not None and step > outcome.max_radius[axis]):
-            return None
-        found = float(np.mean((outcome.right & (reach[:, axis] >= np.minimum(step, sites)))[sites > 0]))
-        return None if not found and unknown(axis, step) else found
-
-    shares = tuple(tuple(share(axis, step) for step in steps) for axis in range(reach.shape[1]))
-    known = [sites.any() and not unknown(axis, 1) for axis, sites in enumerate(outcome.capacities.T)]
-    means = zip((reach.sum(axis=0) / n_there).tolist(), known, strict=True)
-    return LevelReach(tuple(mean if mean or finding else None for mean, finding in means), shares)
+def marks_of(
+    threat: Threat | None, certificates: Certificates, right: Mask, capacities: Sequence[tuple[int, ...]]
+) -> Marks:
+    """Which graphs are right and certified under the threat at one level, or right where there is none."""
+    there, safe = np.ones_like(right), right
+    if threat is not None and threat.by_radius and (limits := threat.limits(certificates.noise)) is not None:
+        there = np.minimum(capacities, limits).sum(axis=1) >= min(1, sum(limits))
+        flips = sum(limits) if threat.flips is None else min(threat.flips, sum(limits))
+        safe = np.all([certificates.certified(level) for level in levels_of(flips, limits)], axis=0)
+    elif threat is not None:
+        known = certificates.outcomes(threat)
+        there, safe = known.possible(threat.most), known.certified(threat.most)
+    if threat is not None and not there.any():
+        raise StarcertError(f"No graph can be attacked under the threat {threat}. Name another --threat.")
+    marks = (right & safe).astype(float).tolist()
+    return tuple(mark if counts else None for mark, counts in zip(marks, there, strict=True))
 
 
 def beaten_by(criteria: Sequence[Sequence[float]]) -> list[int | None]:
@@ -218,23 +154,6 @@ def beaten_by(criteria: Sequence[Sequence[float]]) -> list[int | None]:
     beating = [(rows >= row).all(axis=1) & (rows > row).any(axis=1) for row in rows]
     front = ~np.array([each.any() for each in beating])
     return [int(np.argmax(each & front)) if each.any() else None for each in beating]
-
-
-def marks_of(threat: Threat | None, certificates: Certificates, outcome: LevelOutcome) -> Marks:
-    """Which graphs are right and certified under the threat at one level, or right where there is none."""
-    there, safe = np.ones_like(outcome.right), outcome.right
-    if threat is not None and threat.by_radius and (limits := threat.limits(outcome.noise)) is not None:
-        reach = np.minimum(outcome.capacities, limits).sum(axis=1)
-        there = reach >= min(1, sum(limits))
-        flips = sum(limits) if threat.flips is None else min(threat.flips, sum(limits))
-        safe = np.all([certificates.certified(level) for level in levels_of(flips, limits)], axis=0)
-    elif threat is not None:
-        known = certificates.outcomes(threat)
-        there, safe = known.possible(threat.most), known.certified(threat.most)
-    if threat is not None and not there.any():
-        raise StarcertError(f"No graph can be attacked under the threat {threat}. Name another --threat.")
-    marks = (outcome.right & safe).astype(float).tolist()
-    return tuple(mark if counts else None for mark, counts in zip(marks, there, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,3 +180,62 @@ def standings(marks: Sequence[Marks], best: int) -> list[Standing]:
         Standing(float(row.mean()), *share_interval(int(row.sum()), len(row)), *paired_difference(rows[best], row))
         for row in rows
     ]
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """The result of a sweep."""
+
+    settings: SweepSettings  # what was tried, and on what
+    levels: tuple[SweepLevel, ...]  # the measures of each noise level, in the order of the grid
+    class_names: tuple[str, ...]  # what the classes are called
+    majority: int  # the most frequent class of the graphs
+    n_unlabelled: int  # how many graphs were left out because their class is not known
+    anchored: tuple[str, ...]  # why regions are anchored, each reason once
+    one_model: bool  # whether one model served all levels, rather than one made for each
+    folder: Path  # the output folder
+    drawn: bool = False  # whether a limit drew the graphs from every class, instead of the first ones
+    blind: BlindRow | None = None  # what a model answers that sees nothing an attack can change
+
+    @cached_property
+    def beaten_by(self) -> tuple[int | None, ...]:
+        """For each level, the first unbeaten one that beats it by its `criteria`; None if none does."""
+        return tuple(beaten_by([level.criteria for level in self.levels]))
+
+    @cached_property
+    def order(self) -> list[int]:
+        """The levels as a table lists them: the unbeaten ones first, and among equals the more accurate."""
+        numbers = range(len(self.levels))
+        return sorted(numbers, key=lambda each: (self.beaten_by[each] is not None, -self.levels[each].n_right))
+
+    @cached_property
+    def worthwhile(self) -> list[int]:
+        """The unbeaten levels that are more accurate than a constant answer, the most accurate first."""
+        return [each for each in self.order if self.beaten_by[each] is None and not self.levels[each].constant]
+
+    @property
+    def goal(self) -> str:
+        """The goal by which the best level is chosen, in words."""
+        threat = self.settings.run.threat
+        return "accuracy" if threat is None else f"accuracy certified against {threat.label}"
+
+    @cached_property
+    def suggested(self) -> int | None:
+        """The level to certify next, better than a constant answer; None if there is none."""
+        if self.settings.run.threat is None:
+            return next((each for each in self.worthwhile if any(self.levels[each].mean_radii)), None)
+        totals = [sum(mark for mark in level.marks if mark is not None) for level in self.levels]
+        some = [number for number, total in enumerate(totals) if total and not self.levels[number].constant]
+        return max(some, key=lambda each: (totals[each], -self.order.index(each)), default=None)
+
+    @cached_property
+    def standings(self) -> list[Standing]:
+        """The standing of each level beside the suggested one, or the first Pareto-optimal one if there is none."""
+        best = self.order[0] if self.suggested is None else self.suggested
+        return standings([level.marks for level in self.levels], best)
+
+    @property
+    def ties(self) -> list[int]:
+        """The levels that cannot be told apart from the suggested one, constant answers left out, in their order."""
+        tied = [number for number, each in enumerate(self.standings) if each.tie and number != self.suggested]
+        return [number for number in tied if not self.levels[number].constant]

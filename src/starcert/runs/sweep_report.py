@@ -1,43 +1,44 @@
-"""The report of a sweep, with the levels over the grid and one by one, and its table `sweep.csv`."""
+"""The report of a sweep: its levels one by one, what to know before a choice, and its table `sweep.csv`."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 
-from starcert.claims.gains import share_interval
-from starcert.report.blocks import KeyFigure, Marked, Phrase, Report, Section, Shade, TableBlock, Text
+from starcert.claims.gains import share_interval, worth_sentence
+from starcert.claims.outcomes import SizeCounts
+from starcert.report.blocks import KeyFigure, Marked, Notice, Phrase, Report, Section, TableBlock, Text
+from starcert.report.findings import frozen, nothing_to_flip
 from starcert.runs.grid import noise_text
 from starcert.runs.run_file import RUN
-from starcert.runs.sweep_levels import LevelReach, SweepLevel
-from starcert.runs.sweep_result import (
-    SweepResult,
-    about_graphs,
-    advice,
-    blind_sentences,
-    mean_shown,
-    next_command,
-    notices,
-    share_apart,
-    size_counts,
-    tie_sentence,
-    verdict,
-)
+from starcert.runs.sweep_levels import SweepLevel, SweepResult
 from starcert.system.files import versions
+from starcert.system.output import plural, quantity
+
+TABLE, PAGE = "sweep.csv", "sweep.html"
+
+OTHER = "PATH/TO/OTHER_GRAPHS"
+"""Stands in a command for data that the user has to name: a path that does not exist, so that the command does not run
+unread, and not a name, which might be that of a data set to download."""
+
+_MAX_TIES = 12
 
 
 def sweep_report(sweep: SweepResult) -> Report:
-    """A sweep as blocks: a page has maps of it, a terminal has the table of levels."""
-    run, first = sweep.settings.run, sweep.levels[0]
-    majority = sweep.class_names[sweep.majority]
+    """A sweep as blocks for a page, a terminal and programs."""
+    first, some = sweep.levels[0], sweep.suggested
     return Report(
-        title=f"Choosing the noise: {run.data_title}",
+        title=f"Choosing the noise: {sweep.settings.run.data_title}",
         statement=list(_statement(sweep)),
         numbers=[
             KeyFigure(f"{len(sweep.levels):,}", "noise levels", "number-levels"),
             KeyFigure(f"{first.n_graphs:,}", "graphs", "number-graphs"),
-            KeyFigure(f"{first.majority_share:.1%}", "majority-class share", "number-majority", majority),
-            *(KeyFigure(f"{each[0].blind:.1%}", "right, blind model", "number-blind") for each in sweep.gains[:1]),
+            KeyFigure(
+                f"{first.majority_share:.1%}", "majority-class share", "number-majority",
+                sweep.class_names[sweep.majority],
+            ),
+            *(KeyFigure(f"{each.blind:.1%}", "right, blind model", "number-blind") for each in first.gains[:1]),
             KeyFigure(
                 f"{len(sweep.worthwhile):,}",
                 "Pareto-optimal levels that are better than a constant answer",
@@ -46,7 +47,6 @@ def sweep_report(sweep: SweepResult) -> Report:
         ],
         notices=list(notices(sweep)),
         sections=[
-            *_maps(sweep),
             Section("levels", "Level by level", list(_levels(sweep))),
             Section("next", "What to do next", [Text(phrase=each) for each in _next(sweep)]),
         ],
@@ -56,29 +56,24 @@ def sweep_report(sweep: SweepResult) -> Report:
         values={
             "class_names": list(sweep.class_names),
             "goal": sweep.goal,
-            "suggested": None if sweep.suggested is None else sweep.suggested + 1,
-            "ties": [] if sweep.suggested is None else [number + 1 for number in sweep.ties],
-            "next": None if sweep.suggested is None else next_command(sweep, sweep.suggested, str(sweep.folder / RUN)),
+            "suggested": None if some is None else some + 1,
+            "ties": [] if some is None else [number + 1 for number in sweep.ties],
+            "next": None if some is None else next_command(sweep, some, str(sweep.folder / RUN)),
         },
-    )
+    )  # fmt: skip
 
 
 def _statement(sweep: SweepResult) -> Iterator[Phrase]:
-    levels = f"{len(sweep.levels):,} noise level{'s' * (len(sweep.levels) != 1)}"
     yield (
-        f"{levels}, each tried with {sweep.settings.run.samples:,} noisy copies of every graph on "
-        f"{about_graphs(sweep)}. More noise certifies more flips and costs accuracy; this report shows what is "
-        "to be had for what. A certification with more samples reaches further at every level."
-    )
-    both = (
-        " Radii count what is certified by p_A, how often the class won, or by evidence, where the flips of the votes "
-        "fell; the table has those by p_A alone beside them."
+        f"{quantity(len(sweep.levels), 'noise level')}, each tried with {sweep.settings.run.samples:,} noisy copies of "
+        f"every graph on {about_graphs(sweep)}. More noise certifies more flips and costs accuracy; this report shows "
+        "what is to be had for what. A certification with more samples reaches further at every level."
     )
     yield (
         "A level is ", Marked("Pareto-optimal"), " if no other one is at least as accurate, reaches at least as far on "
         "every axis, and is better in one of these. How far a level reaches on an axis is its mean certified radius: "
         "how many flips there alone are certified, the mean over the graphs that have sites there, 0 for a graph that "
-        "is answered wrong or not at all." + both * (sweep.levels[0].by_counts is not None),
+        "is answered wrong or not at all."
     )  # fmt: skip
 
 
@@ -86,8 +81,7 @@ def _levels(sweep: SweepResult) -> Iterator[TableBlock | Text]:
     """The table of levels: of its columns, a terminal has those that fit."""
     rows, threat = [_cells(sweep, number) for number in sweep.order], sweep.settings.counted
     heads = list(rows[0])
-    alone = tuple(head for head in heads if head.startswith("by p_A alone"))
-    few = [head for head in heads if head not in ("less the best", "most frequent answer", *alone)]
+    few = [head for head in heads if head != "less the best"]
     yield TableBlock(
         name="level-table", heads=heads, rows=[list(row.values()) for row in rows], head_column=False, left=2,
         only="page", key="levels", values=list(sweep_rows(sweep)),
@@ -110,7 +104,7 @@ def _levels(sweep: SweepResult) -> Iterator[TableBlock | Text]:
     caption = (
         "Accuracy: answered right, abstentions count as wrong; in brackets an interval that holds with probability 95% "
         "over the choice of graphs. Less the best: the difference from the best level on the same graphs, with such an "
-        f"interval; a tie if it holds 0.{counted} Most frequent answer: its share among the answers that are given."
+        f"interval; a tie if it holds 0.{counted}"
     )
     yield Text(phrase=caption, caption=True, only="page")
 
@@ -118,26 +112,25 @@ def _levels(sweep: SweepResult) -> Iterator[TableBlock | Text]:
 def _cells(sweep: SweepResult, number: int) -> dict[str, Phrase]:
     """The cells of a level in the table, by column."""
     level, own, threat = sweep.levels[number], sweep.standings[number], sweep.settings.run.threat
-    axes, by_counts = level.noise.axes, () if level.by_counts is None else level.by_counts.mean_radii
     found: dict[str, Phrase] = {"level": f"{number + 1}", "noise": noise_text(level.noise)}
     found["accuracy"] = _within(level.accuracy, *share_interval(level.n_right, level.n_graphs))
     if threat is not None:
         found[f"certified, {threat.label}"] = _within(own.value, own.low, own.high)
+    apart = f"({_share_apart(own.least, own.most)}){', tie' * own.tie}"
     best = number == sweep.suggested
-    found["less the best"] = "best" if best else (
-        f"{share_apart(own.by)} ", Marked(f"({share_apart(own.least, own.most)}){', tie' * own.tie}", "small"),
-    )  # fmt: skip
+    found["less the best"] = "best" if best else (f"{_share_apart(own.by)} ", Marked(apart, "small"))
     found["abstains"] = f"{level.n_abstained / level.n_graphs:.1%}"
-    found |= {f"mean radius, {axis}": mean_shown(mean) for axis, mean in zip(axes, level.mean_radii, strict=True)}
-    found |= {f"by p_A alone, {axis}": mean_shown(mean) for axis, mean in zip(axes, by_counts, strict=False)}
+    for axis, mean in zip(level.noise.axes, level.mean_radii, strict=True):
+        found[f"mean radius, {axis}"] = "–" if mean is None else f"{mean:.2f}"
     for each in level.by_size:
-        for what, n in size_counts(sweep, each):
+        for what, n in _size_counts(sweep, each):
             found[f"{each.label}: {what}"] = "–" if n is None else f"{n:,}"
-    for gain in sweep.gains[number][1:2] if sweep.gains else ():
-        found[f"structure gain, {gain.attacks}"] = str(gain)
-    answer = "none" if level.answer is None else sweep.class_names[level.answer]
-    found["most frequent answer"] = (Marked(answer, "bdi"), f" {level.answer_share:.0%}")
-    found["verdict"] = verdict(sweep, number)
+    found |= {f"structure gain, {gain.attacks}": str(gain) for gain in level.gains[1:2]}
+    by = sweep.beaten_by[number]
+    verdict = ["Pareto-optimal" if by is None else f"dominated by level {by + 1}"]
+    verdict += ["no better than a constant"] * level.constant
+    verdict += [f"too few votes for {', '.join(level.short)}"] * bool(level.short)
+    found["verdict"] = ", ".join(verdict)
     return found
 
 
@@ -145,45 +138,28 @@ def _within(value: float, low: float, high: float) -> Phrase:
     return (f"{value:.1%} ", Marked(f"({low:.0%}–{high:.0%})", "small"))
 
 
-def _next(sweep: SweepResult) -> Iterator[str]:
-    """The next steps after a sweep."""
-    yield from filter(None, [tie_sentence(sweep), *blind_sentences(sweep), advice(sweep)])
-    if sweep.suggested is not None:
-        yield f"  {next_command(sweep, sweep.suggested, os.path.relpath(sweep.folder / RUN))}"
+def _share_apart(*values: float) -> str:
+    """A difference of two shares, or the two ends of an interval for it."""
+    return " to ".join(dict.fromkeys(f"{value:+.1%}" for value in values)).replace("-", "−")
 
 
-def _maps(sweep: SweepResult) -> Iterator[Section]:
-    """On a page, where a grid varies two things: accuracy and how far levels reach, a map of each over the grid."""
-    factors, levels = sweep.settings.grid.factors, sweep.levels
-    varied = [place for place, factor in enumerate(factors) if len(factor.values) > 1]
-    if len(varied) != 2:
-        return
-    up, across = (factors[place] for place in varied)
-    measures: dict[str, list[float | None]] = {"accuracy": [level.accuracy for level in levels]}
-    if sweep.settings.run.threat is not None:
-        measures[sweep.goal] = [each.value for each in sweep.standings]
-    for place, axis in enumerate(levels[0].noise.axes):
-        measures[f"mean certified radius, {axis}"] = [level.mean_radii[place] for level in levels]
-    blocks: list[TableBlock | Text] = []
-    for name, values in measures.items():
-        most = 1.0 if "accuracy" in name else max((value or 0.0 for value in values), default=0.0) or 1.0
-        texts = [f"{value:.0%}" if "accuracy" in name and value is not None else mean_shown(value) for value in values]
-        marks = [
-            " ✗" if level.constant else " ★" if by is None else ""
-            for level, by in zip(levels, sweep.beaten_by, strict=True)
-        ]
-        cells: list[Phrase] = [
-            (Shade(text + mark, (value or 0.0) / most),) for text, mark, value in zip(texts, marks, values, strict=True)
-        ]
-        width = len(across.values)
-        rows = [(text, *cells[k * width : (k + 1) * width]) for k, text in enumerate(up.texts)]
-        heads = (f"{name}: {up.name} ↓  {across.name} →", *across.texts)
-        blocks.append(TableBlock(heads=heads, rows=rows, shaded=True))
-    caption = (
-        f"★ Pareto-optimal. ✗ no better than a constant answer: accuracy at most the majority-class share, "
-        f"{levels[0].majority_share:.1%}."
-    )
-    yield Section("maps", "Over the grid", [*blocks, Text(phrase=caption, caption=True)], "page")
+def _size_counts(sweep: SweepResult, found: SizeCounts) -> list[tuple[str, int | None]]:
+    """The numbers of certified, broken and open graphs; without votes at attacked graphs nothing can be broken."""
+    counts = [("certified", found.n_certified), ("broken", found.n_broken), ("open", found.n_open)]
+    attacked = sweep.settings.run.evidence and sweep.settings.run.own_samples != 0
+    return [(name, count) for name, count in counts if attacked or name != "broken"]
+
+
+def about_graphs(sweep: SweepResult) -> str:
+    """Which graphs the levels were tried on."""
+    run = sweep.settings.run
+    undivided = run.split == "all"
+    part = "all graphs" if undivided else f"the {run.split} part"
+    if run.limit is not None:
+        which = "graphs of every class" if sweep.drawn else f"{'the' if undivided else 'its'} first graphs"
+        part = f"{'' if undivided else f'{part}, '}{which} (--limit {run.limit:,})"
+    without = f"; {sweep.n_unlabelled:,} without a known class are left out" if sweep.n_unlabelled else ""
+    return f"{quantity(sweep.levels[0].n_graphs, 'graph')}: {part} of {run.data_title}{without}"
 
 
 def _settings_shown(sweep: SweepResult) -> Iterator[tuple[str, str]]:
@@ -192,9 +168,6 @@ def _settings_shown(sweep: SweepResult) -> Iterator[tuple[str, str]]:
     yield "data", about_graphs(sweep)
     yield "regions", str(run.regions or "every node pair")
     yield "grid", str(sweep.settings.grid)
-    fixed = sweep.settings.grid.fixed(sweep.levels[0].noise)
-    if fixed:
-        yield "noise at all levels", ", ".join(f"{name}={law}" for name, law in fixed.items())
     for key in ("samples", "selection_samples", "alpha", "family", "seed", "split_seed"):
         yield key, str(getattr(run, key))
     if run.evidence:
@@ -203,6 +176,114 @@ def _settings_shown(sweep: SweepResult) -> Iterator[tuple[str, str]]:
         yield "threat", f"{run.threat}: {run.threat.label}"
     if run.plan != "fixed":
         yield "plan", run.plan
+
+
+def _next(sweep: SweepResult) -> Iterator[str]:
+    """The next steps after a sweep."""
+    yield from filter(None, [tie_sentence(sweep), *_blind_sentences(sweep), advice(sweep)])
+    if sweep.suggested is not None:
+        yield f"  {next_command(sweep, sweep.suggested, os.path.relpath(sweep.folder / RUN))}"
+
+
+def tie_sentence(sweep: SweepResult) -> str:
+    """Which levels are as good as the suggested one, for all that these graphs can tell, and within how much."""
+    best = sweep.suggested
+    if best is None or len(sweep.levels) == 1:
+        return ""
+    own, ties = sweep.standings[best], sweep.ties
+    head = f"Level {best + 1}, by {sweep.goal}: {own.value:.1%} (95% interval {own.low:.0%}–{own.high:.0%})."
+    if not ties:
+        return f"{head} All others have clearly less, or are no better than a constant answer."
+    behind = [sweep.standings[number] for number in ties]
+    more = f" and {len(ties) - _MAX_TIES:,} more" if len(ties) > _MAX_TIES else ""
+    others = f"{plural(len(ties), 'level')} {', '.join(str(number + 1) for number in ties[:_MAX_TIES])}{more}"
+    apart = _share_apart(min(each.by for each in behind), max(each.by for each in behind))
+    widest = _share_apart(min(each.least for each in behind), max(each.most for each in behind))
+    return (
+        f"{head} A tie: these graphs cannot tell it from {others}. They differ from it by {apart}, and the 95% "
+        f"interval of that, {widest}{' at the widest' * (len(ties) > 1)}, holds 0."
+    )
+
+
+def _blind_sentences(sweep: SweepResult) -> Iterator[str]:
+    """The accuracy of a blind model on the same graphs, and the gain of the level to certify next."""
+    if sweep.blind is None or sweep.blind.missing:
+        yield from () if sweep.blind is None else [f"No blind model: {sweep.blind.missing}"]
+        return
+    yield f"A blind model is right on {sweep.levels[0].gains[0].blind:.1%}: {sweep.blind.model}."
+    if sweep.suggested is not None:
+        gains = sweep.levels[sweep.suggested].gains
+        for each in gains[1:2]:
+            if each.gain is not None:
+                yield f"Level {sweep.suggested + 1} gains {each} on it, against {each.attacks}."
+        yield from filter(None, [worth_sentence(gains)])
+
+
+def advice(sweep: SweepResult) -> str:
+    """Which level to certify next, and why."""
+    named = sweep.settings.run.threat is not None
+    if sweep.suggested is None:
+        lacks = f"has any {sweep.goal}" if named else "certifies a flip"
+        then = "other levels, more --samples, or another --threat" if named else "other levels, or more --samples"
+        return f"No level that is better than a constant answer {lacks}. Next: {then}."
+    best = f"best level by {sweep.goal}" if named else "most accurate of the Pareto-optimal levels that certify a flip"
+    return f"Next, for the {best}:"
+
+
+def next_command(sweep: SweepResult, number: int, run_file: str) -> str:
+    """The command that certifies a level on graphs that the sweep has not seen: the test part, or those of the user."""
+    command = ["starcert", "certify", run_file, "--noise", noise_text(sweep.levels[number].noise)]
+    command += ["--data", OTHER] if sweep.settings.run.split == "all" else ["--split", "test"]
+    return shlex.join([*command, "--out", "certified"])
+
+
+def notices(sweep: SweepResult) -> Iterator[Notice]:
+    """The warnings that apply, the weightiest first."""
+    levels, n, run = sweep.levels, sweep.levels[0].n_graphs, sweep.settings.run
+    n_constant = sum(level.constant for level in levels)
+    majority = f"always answering {sweep.class_names[sweep.majority]!r} is right on {levels[0].majority_share:.1%}"
+    if n_constant == len(levels):
+        text = f"At every level {majority} or more than the smoothed classifier. Try less noise, or training with it."
+        yield Notice("No level is better than a constant answer", text)
+    elif n_constant:
+        text = (
+            f"There, {majority} or more than the smoothed classifier. A constant answer is robust against everything, "
+            "and worthless: however far their radii go, leave these levels."
+        )
+        yield Notice(f"No better than a constant answer: {n_constant:,} of {quantity(len(levels), 'level')}", text)
+    elsewhere = (
+        f"Certify the level on other graphs: name them where the command has {OTHER}. Have you no others? Sweep again "
+        "with --split validation and another --out, and certify with --split test."
+        if run.split == "all"
+        else "Certify the level on the test part, which no sweep has seen."
+    )
+    text = (
+        "The best of many levels looks better on the graphs it was chosen on than it is: the accuracies and radii here "
+        f"are for choosing, not for reporting. {elsewhere} A certification draws fresh votes, whatever its seed."
+    )
+    yield Notice("A level that is chosen here must be certified on other graphs", text)
+    if any(level.short for level in levels):
+        yield _too_few_votes(levels, run.samples, by_p_a=run.evidence)
+    yield from nothing_to_flip(dict(zip(levels[0].noise.axes, levels[0].n_without, strict=True)), n)
+    if sweep.anchored:
+        yield Notice("Anchored regions", f"{' '.join(sweep.anchored[:5])} {frozen('graph')}")
+    if n < 50:
+        text = f"One graph more or less is {1 / n:.1%} of accuracy. Small differences between levels mean nothing."
+        yield Notice(f"Only {quantity(n, 'graph')}", text)
+
+
+def _too_few_votes(levels: Sequence[SweepLevel], samples: int, *, by_p_a: bool) -> Notice:
+    axes = [axis for axis in levels[0].noise.axes if any(axis in level.short for level in levels)]
+    needed = [votes for level in levels for votes in level.short.values()]
+    text = (
+        f"Even if all {samples:,} votes agreed, no flip would be certified{' by p_A' * by_p_a} there, at the levels "
+        "that the table says it of."
+    )
+    if None in needed:
+        text += " At some of them no number of votes could."
+    if enough := [votes for votes in needed if votes is not None]:
+        text += f" Where votes could, {max(enough):,} would do, and a radius of 0 says nothing: take more --samples."
+    return Notice(f"Too few votes for a single flip: {', '.join(axes)}", text)
 
 
 def sweep_rows(sweep: SweepResult) -> Iterator[dict[str, object]]:
@@ -223,15 +304,12 @@ def sweep_rows(sweep: SweepResult) -> Iterator[dict[str, object]]:
             **dict(zip(("accuracy_low", "accuracy_high"), share_interval(level.n_right, level.n_graphs), strict=True)),
             **_by_goal(sweep, number),
             "majority_share": level.majority_share,
-            **_gains(sweep, number),
+            **_gains(level),
             "no_better_than_constant": level.constant,
             "abstained": level.n_abstained / level.n_graphs,
-            "most_frequent_answer": None if level.answer is None else sweep.class_names[level.answer],
-            "most_frequent_answer_share": level.answer_share,
             "base_accuracy": level.n_base_right / level.n_graphs,
             **{f"graphs_without_{axis}": n for axis, n in zip(axes, level.n_without, strict=True)},
-            **_reaches(level, LevelReach(level.mean_radii, level.shares)),
-            **({} if level.by_counts is None else _reaches(level, level.by_counts, "by_p_A_", "_by_p_A")),
+            **{f"mean_radius_{axis}": mean for axis, mean in zip(axes, level.mean_radii, strict=True)},
             **_by_size(sweep, level),
             "unbeaten": beater is None,
             "beaten_by": None if beater is None else beater + 1,
@@ -248,16 +326,6 @@ def _by_goal(sweep: SweepResult, number: int) -> dict[str, object]:
     return {**named, **apart, "tie_with_best": own.tie, "best": number == sweep.suggested}
 
 
-def _reaches(level: SweepLevel, reach: LevelReach, before: str = "", after: str = "") -> dict[str, float | None]:
-    """The reach of a level, by axis and step; `before` and `after` mark columns that are about p_A alone."""
-    axes = level.noise.axes
-    return {f"mean_radius_{before}{axis}": mean for axis, mean in zip(axes, reach.mean_radii, strict=True)} | {
-        f"right_at_{axis}_{step}{after}": share
-        for axis, shares in zip(axes, reach.shares, strict=True)
-        for step, share in zip(level.steps, shares, strict=True)
-    }
-
-
 def _by_size(sweep: SweepResult, level: SweepLevel) -> dict[str, float | None]:
     """Shares of the graphs that are right and certified by p_A, by whichever argument, broken or open."""
     threat = sweep.settings.counted
@@ -265,18 +333,17 @@ def _by_size(sweep: SweepResult, level: SweepLevel) -> dict[str, float | None]:
     return {
         f"{called}_{each.size}_{name}": each.share(count)
         for each in level.by_size
-        for name, count in (("by_p_A", each.n_by_p_A), *size_counts(sweep, each))
+        for name, count in (("by_p_A", each.n_by_p_A), *_size_counts(sweep, each))
         if each.n_graphs
     }
 
 
-def _gains(sweep: SweepResult, number: int) -> Mapping[str, object]:
+def _gains(level: SweepLevel) -> Mapping[str, object]:
     """The accuracy of a blind model on the same graphs, and what the level gains on it, with an interval."""
-    if not sweep.gains:
+    if not level.gains:
         return {}
-    gains = sweep.gains[number]
-    return {"blind_accuracy": gains[0].blind} | {
+    return {"blind_accuracy": level.gains[0].blind} | {
         f"structure_gain_{each.attacks.replace(' ', '_')}{end}": value
-        for each in gains
+        for each in level.gains
         for end, value in (("", each.gain), ("_low", each.low), ("_high", each.high))
     }

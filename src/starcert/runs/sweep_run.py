@@ -6,13 +6,12 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 
 from starcert.claims.certificates import Certificates
-from starcert.claims.gains import structure_gains
 from starcert.report.document import write_page
 from starcert.runs.blind_run import blind_row
 from starcert.runs.certification import Say, check_expected, tried_model
@@ -21,9 +20,8 @@ from starcert.runs.forecast import forecast_of
 from starcert.runs.grid import SweepSettings, noise_text
 from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, TriedModel, read_inputs, try_model
 from starcert.runs.run_methods import certified
-from starcert.runs.sweep_levels import marks_of, measure_levels, outcome_of
-from starcert.runs.sweep_report import sweep_report, sweep_rows
-from starcert.runs.sweep_result import PAGE, TABLE, SweepResult, tie_sentence
+from starcert.runs.sweep_levels import SweepResult, measure_level
+from starcert.runs.sweep_report import PAGE, TABLE, sweep_report, sweep_rows, tie_sentence
 from starcert.runs.user_code import voting_workers
 from starcert.system.errors import InvalidParameterError, StarcertError, StoreSettingsError
 from starcert.system.files import write_whole
@@ -69,30 +67,24 @@ def run_sweep(
         if before is not None and not (place.finished and settings.run.plan == "decided"):  # then all was decided
             for sentence in forecast_of(first, stores, levels=True):  # each as soon as it is known
                 before(sentence)
-        outcomes, marks, gains, anchored = [], [], [], dict[str, None]()
+        levels, anchored = [], dict[str, None]()
         for certificates, ready in _levels(settings, inputs, first, one_model, stores, note):
-            problem = ready.problem.under(certificates.noise)
-            outcome = outcome_of(certificates, ready.data.known, ready.answers, problem.capacities, settings.counted)
-            outcomes.append(outcome)
-            marks.append(marks_of(settings.run.threat, certificates, outcome))
-            if not blind.missing:
-                given = ready.data.known, blind.answers, settings.counted
-                gains.append(tuple(structure_gains(certificates, *given, flips=1)))
+            problem, truth = ready.problem.under(certificates.noise), ready.data.known
+            measures = partial(measure_level, certificates, truth, ready.answers, problem.capacities)
+            levels.append(measures(threat=settings.run.threat, counted=settings.counted, blind=blind.answers))
             anchored |= dict.fromkeys(reason for reason in problem.anchored if reason)
-        classes, counts = np.unique(outcomes[0].truth, return_counts=True)
+        classes, counts = np.unique(truth, return_counts=True)
         sweep = SweepResult(
             settings=settings,
-            levels=measure_levels(outcomes),
+            levels=tuple(levels),
             class_names=first.data.class_names,
             majority=int(classes[counts.argmax()]),
             n_unlabelled=n_chosen - len(inputs.chosen),
             anchored=tuple(anchored),
             one_model=one_model,
             folder=place.final,
-            marks=tuple(marks),
             drawn=inputs.drawn,
             blind=blind,
-            gains=tuple(gains),
         )
         _write_run_file(place, sweep, record)
         write_whole(place.kept / TABLE, csv_lines(sweep_rows(sweep)))
