@@ -10,10 +10,10 @@ from asking import how_to
 
 import starcert as sc
 from starcert import threats
-from starcert.claims.question import OrderedAttacks, Question
+from starcert.claims.question import Question
 from starcert.objects.sites import Sites
 from starcert.objects.threats import Attacks, Threat
-from starcert.objects.threats.sets import ENOUGH
+from starcert.objects.threats.numbered import ENOUGH, NumberedAttacks
 
 NOISE = sc.Noise(all=sc.Flip(delete=0.2, add=0.12))
 PATH = sc.Graph(5, [(0, 1), (1, 2), (2, 3)])
@@ -162,7 +162,7 @@ TYPED = sc.Graph(4, [(0, 1), (1, 2), (2, 3)], edge_types=["s", "d", "s"], type_n
 )
 def test_every_attack_of_a_threat_has_one_number(graph, noise, text):
     sites, threat = Sites.everything(graph, "all"), threats.read_threat(text)
-    found, start = OrderedAttacks(threat, sites, noise), 0
+    found, start = NumberedAttacks(threat, sites, noise), 0
     for size, end in enumerate(found.ends, start=1):
         of_size = list(found.run(start, end))
         assert sorted(of_size) == sorted(threat.attacks(sites, size))
@@ -175,7 +175,7 @@ def test_every_attack_of_a_threat_has_one_number(graph, noise, text):
 
 def test_sets_among_millions_of_sites_are_found_without_the_others():
     row = sc.Bits(np.zeros(2**16, dtype=np.uint8))
-    found = OrderedAttacks(threats.read_threat("flips:9"), Sites.everything(row, "all"), ONE_AXIS)
+    found = NumberedAttacks(threats.read_threat("flips:9"), Sites.everything(row, "all"), ONE_AXIS)
     assert found.counts == tuple(comb(2**16, size) for size in range(1, 10))
     first = found.ends[4]
     assert first > ENOUGH

@@ -13,7 +13,7 @@ from starcert.math.bets import anytime_limit
 from starcert.math.confidence import anytime_bounds
 from starcert.math.evidence import FlipEvidence
 from starcert.math.limits import AlphaShares
-from starcert.methods.early_stopping import MAX_LEVELS, DecidedPlan
+from starcert.methods.early_stopping import MAX_LEVELS, DecidedPlan, radius_questions
 from starcert.voting.counting import tallies
 from starcert.voting.plans import Chunk, Job, SoFar, Wanted
 
@@ -113,9 +113,10 @@ def test_what_cannot_be_certified_takes_one_chunk(chunk_size):
 
 
 def test_small_questions_take_few_selection_votes():
-    def selection(samples=100_000, given=None, evidence=False, **asked):
-        shares = AlphaShares.of(Fraction(1, 100), evidence=evidence)
-        return DecidedPlan.of(samples, given, SMOOTHED.problem(GRAPHS), shares, **asked).most.selection
+    def selection(threat=None, samples=100_000, given=None, evidence=False):
+        shares, problem = AlphaShares.of(Fraction(1, 100), evidence=evidence), SMOOTHED.problem(GRAPHS)
+        questions = radius_questions(threat, problem)
+        return DecidedPlan.of(samples, given, problem, shares, questions).most.selection
 
     assert selection(threat=sc.threats.Box((1,))) == 64  # p_A > 0.94
     assert selection(threat=sc.threats.Box((0,))) == selection() == 1000  # p_A > 1/2

@@ -6,7 +6,7 @@ import numpy as np
 
 import starcert as sc
 from starcert.math.limits import AlphaShares
-from starcert.methods.early_stopping import DecidedPlan
+from starcert.methods.early_stopping import DecidedPlan, radius_questions
 from starcert.voting.plans import SoFar
 
 SLACK = 0.125
@@ -17,7 +17,7 @@ def plan_for_one_flip(samples=100_000, alpha=0.01, evidence=False):
     base = sc.classifiers.from_callable(lambda graph: 0, n_classes=2)
     problem = sc.SmoothedClassifier(base, sc.Noise(all=sc.Flip(0.2))).problem([sc.Graph(4, [])])
     shares = AlphaShares.of(Fraction(alpha), evidence=evidence)
-    return DecidedPlan.of(samples, None, problem, shares, threat=sc.threats.Box((1,)))
+    return DecidedPlan.of(samples, None, problem, shares, radius_questions(sc.threats.Box((1,)), problem))
 
 
 def drawn(plan, p, rng, chunk_size=1024):

@@ -21,7 +21,8 @@ from starcert.archive.joint_votes import joint_evidence, joint_votes
 from starcert.archive.listed_attacks import question_to_json
 from starcert.archive.threat_texts import question_from_json, threat_from_json, threat_to_json
 from starcert.archive.untrusted import Field, MalformedError
-from starcert.claims.collective import Collective, CollectiveClaim, JointQuestion
+from starcert.claims.collective import Collective, CollectiveClaim
+from starcert.claims.question import Question
 from starcert.math.attacked_sites import AttackAxis
 from starcert.math.ballots import Ballots
 from starcert.math.confidence import Votes, check_alpha
@@ -59,7 +60,7 @@ class KeptClaims:
         None without claims, or if it is not known of any object where flips fell.
         """
         if claims is None and votes is not None and votes.questions is not None:
-            claims = [votes.at_most_changed(votes.asked[0].asked.threat, None, None)]
+            claims = [votes.at_most_changed(votes.asked[0].threat, None, None)]
         if not claims:
             return None
         made = None if votes is None else votes.about(max((each.threat for each in claims), key=lambda one: one.most))
@@ -87,13 +88,13 @@ class KeptClaims:
     def evidence(self, noise: Noise) -> list[GraphEvidence | None]:
         """The part of the side file about each object; None where no flips are known."""
         return [
-            None if ballots is None else joint_evidence(ballots, each.sites, each.axes, each.asked.attacks, noise)
+            None if ballots is None else joint_evidence(ballots, each.sites, each.axes, each.attacks, noise)
             for each, ballots in zip(self.votes.asked, self.votes.ballots, strict=True)
         ]
 
     def to_json(self, side: Mapping[str, object]) -> dict[str, object]:
         """The entry of an archive, with that about the side file."""
-        asked = [each.asked for each in self.votes.asked]
+        asked = self.votes.asked
         return {
             "says": SAYS,
             "threat": threat_to_json(asked[0].threat),
@@ -153,13 +154,13 @@ def read_collective(
     )
     if side is None:
         return None
-    questions, ballots, labels = list[JointQuestion](), list[Ballots | None](), selection.argmax(axis=1)
+    questions, ballots, labels = list[Question](), list[Ballots | None](), selection.argmax(axis=1)
     for number, (found, each) in enumerate(zip(side, asked, strict=True)):
         own, axes, rows = None, tuple[AttackAxis, ...](), votes.objects == number
         if found is not None:
             own, axes = joint_votes(found, noise, votes.counts[rows], labels[rows], each, f"graph {number}")
         attacks = () if found is None else found.attacks or ()
-        questions.append(JointQuestion(replace(each, attacks=attacks), axes, anchored[firsts[number]]))
+        questions.append(replace(each, attacks=attacks, axes=axes, anchored=anchored[firsts[number]]))
         ballots.append(own)
     together = Collective(replace(votes, ballots=ballots), labels, alpha, questions)
     return KeptClaims(together, tuple(_claim_from_json(each, together) for each in inside["claims"].items()))

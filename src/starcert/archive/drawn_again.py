@@ -26,7 +26,6 @@ from starcert.archive.premises import noise_to_json
 from starcert.archive.record import Archive
 from starcert.archive.threat_texts import StatedThreat
 from starcert.archive.verification import Mismatch, Rerun, Verification, verify
-from starcert.claims.collective import JointQuestion
 from starcert.claims.intervals import KeptSites
 from starcert.claims.question import Question
 from starcert.classifiers.base import Classifier
@@ -340,7 +339,7 @@ def _joint(archive: Archive | IntervalArchive, problem: Problem) -> Iterator[tup
         questions: Sequence[Question] | None = archive.result.proof.asked
         joint = archive.result.proof.votes.ballots
     elif archive.collective is not None:
-        questions = [each.asked for each in archive.collective.votes.asked]
+        questions = archive.collective.votes.asked
         joint = archive.collective.votes.votes.ballots
     else:
         return
@@ -357,5 +356,5 @@ def _kept_sites(asked: Question | None, problem: Problem, number: int) -> npt.ND
         return everywhere
     if isinstance(asked.threat, StatedThreat):
         return None
-    found: npt.NDArray[Any] = JointQuestion.of(Question.of(asked.threat, sites, noise), sites, noise).sites
+    found: npt.NDArray[Any] = Question.of(asked.threat, sites, noise).on(sites, noise).sites
     return found

@@ -13,8 +13,7 @@ from starcert.archive.joint_votes import numbered_attacks
 from starcert.archive.record import Archive
 from starcert.archive.threat_texts import StatedThreat
 from starcert.archive.verification import Mismatch
-from starcert.claims.collective import JointQuestion
-from starcert.claims.question import OrderedAttacks, Question
+from starcert.claims.question import Question
 from starcert.classifiers.base import Classifier
 from starcert.methods.estimator import GraphLike
 from starcert.methods.exhaustive import ExactClassifier
@@ -24,6 +23,7 @@ from starcert.methods.trying import NEVER, Tried, attacks_at_once
 from starcert.objects import Sites
 from starcert.objects.binding import Problem
 from starcert.objects.threats import Threat, read_threat
+from starcert.objects.threats.numbered import NumberedAttacks
 from starcert.system.errors import InvalidParameterError
 from starcert.system.output import progress_bar
 from starcert.voting.plans import Job
@@ -41,11 +41,11 @@ def listed_otherwise(archive: Archive, sites: Problem | Sequence[Sites]) -> Iter
             yield Mismatch(row, archive.names[row], "listed", asked.counts, anew.counts)
     together = () if archive.collective is None else archive.collective.votes.asked
     for number, (here, each) in enumerate(zip(together, given, strict=False)):
-        again = JointQuestion.of(Question.of(here.asked.threat, each, archive.noise), each, archive.noise)
-        lists = numbered_attacks(again.sites, again.axes, again.asked.attacks)
-        if not _same(here.asked, replace(again.asked, attacks=lists)) or len(here.sites) != len(again.sites):
+        again = Question.of(here.threat, each, archive.noise).on(each, archive.noise)
+        lists = numbered_attacks(again.sites, again.axes, again.attacks)
+        if not _same(here, replace(again, attacks=lists)) or len(here.sites) != len(again.sites):
             row = objects.index(number)
-            yield Mismatch(row, archive.names[row], "listed under 'collective'", here.asked.counts, "others")
+            yield Mismatch(row, archive.names[row], "listed under 'collective'", here.counts, "others")
 
 
 def _same(one: Question, other: Question) -> bool:
@@ -75,7 +75,7 @@ def tried_again(
     chosen = _chosen(archive, sample, np.random.default_rng(seed))
     with progress_bar("recounting", sum(map(len, chosen)), shown=progress) as advance:
         for number, numbers in enumerate(chosen):
-            more += _recounted(archive, job, number, OrderedAttacks(asked, job.sites[number], job.noise), numbers)
+            more += _recounted(archive, job, number, NumberedAttacks(asked, job.sites[number], job.noise), numbers)
             recounted += len(numbers)
             advance(len(numbers))
     return more, recounted
@@ -95,7 +95,7 @@ def _chosen(archive: ExactArchive, sample: int, rng: np.random.Generator) -> lis
 
 
 def _recounted(
-    archive: ExactArchive, job: Job, number: int, attacks: OrderedAttacks, numbers: Sequence[int]
+    archive: ExactArchive, job: Job, number: int, attacks: NumberedAttacks, numbers: Sequence[int]
 ) -> Iterator[Mismatch]:
     """The differences that the threat and the classifier show on one object."""
     result = archive.result

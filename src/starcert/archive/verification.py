@@ -286,7 +286,7 @@ def _certificates(
 ) -> Verification:
     mismatches, checks, file, by_kernel = [*anew], list[EvidenceCheck | None](), FileProofs(archive), 0
     rows, joint = dict.fromkeys(zip(archive.votes.objects.tolist(), archive.boxes, strict=True)), archive.collective
-    for questions in (archive.asked or (), [] if joint is None else [each.asked for each in joint.votes.asked]):
+    for questions in (archive.asked or (), [] if joint is None else joint.votes.asked):
         mismatches += _false_lists(archive, questions, archive.noise, rows)
     with progress_bar("graphs", len(archive), shown=progress) as advance:
         for row, name in enumerate(archive.names):

@@ -15,38 +15,16 @@ import numpy as np
 
 from starcert.claims.question import Question
 from starcert.classifiers.base import Classifier, DrawsItself
-from starcert.math.attacked_sites import AttackAxis, axes_at
 from starcert.math.ballots import Ballots
 from starcert.math.collective import Floats, JointEvidence, Matrices, changed_at_most
 from starcert.math.confidence import Votes, check_alpha
 from starcert.math.evidence import MAX_FLIPS
 from starcert.math.flips import Integers
 from starcert.math.listed import group_attacks
-from starcert.objects import Sites
-from starcert.objects.binding import Problem, attack_axes
-from starcert.objects.noise import Noise
+from starcert.objects.binding import Problem
 from starcert.objects.threats import Threat
 from starcert.system.errors import InvalidParameterError, whole_number
 from starcert.system.output import holds_at_least
-
-
-@dataclass(frozen=True, eq=False)
-class JointQuestion:
-    """A threat, asked about all targets of one object at once; `axes` have the sites that its attacks change, alone."""
-
-    asked: Question
-    axes: tuple[AttackAxis, ...]
-    anchored: str  # why the regions are anchored at the clean object; "" if they are not
-
-    @classmethod
-    def of(cls, asked: Question, sites: Sites, noise: Noise) -> JointQuestion:
-        """The question about the object with these sites."""
-        return cls(asked, axes_at(attack_axes(sites, noise), asked.changed(sites.n_sites)), sites.reason)
-
-    @property
-    def sites(self) -> Integers:
-        """The sites that the attacks change, ascending."""
-        return np.unique(np.concatenate([np.empty(0, np.int64), *(axis.sites for axis in self.axes)]))
 
 
 def matrices_of(base: Classifier) -> Matrices | None:
@@ -117,7 +95,7 @@ class Collective:
     votes: Votes
     labels: Integers  # the stated answers
     alpha: float  # of a claim, by default
-    questions: Sequence[JointQuestion] | None = None
+    questions: Sequence[Question] | None = None  # with their axes: see `Question.on`
     problem: Problem | None = None  # the objects, to ask new questions about; None: there are none
     listed: Sequence[Question] | None = None  # about each target, asked before the votes
     matrices: Matrices | None = None  # where votes are counted; None: here
@@ -135,7 +113,7 @@ class Collective:
         if (key := "" if self.listed else str(threat)) not in self._about:
             noise, sites = self.problem.noise, self.problem.sites
             asked = self.listed or [Question.of(threat, each, noise) for each in sites]
-            questions = [JointQuestion.of(*each, noise) for each in zip(asked, sites, strict=True)]
+            questions = [question.on(each, noise) for question, each in zip(asked, sites, strict=True)]
             self._about[key] = replace(self, questions=questions)
         return self._about[key]
 
@@ -155,14 +133,14 @@ class Collective:
         return self.claim(threat, *self._found[key], alpha)
 
     @property
-    def asked(self) -> Sequence[JointQuestion]:
+    def asked(self) -> Sequence[Question]:
         """The questions, once there are some."""
         assert self.questions is not None
         return self.questions
 
     def size_of(self, threat: Threat) -> int:
         """The size up to which attacks are those of a threat; refused unless it is part of what was asked about."""
-        asked = self.asked[0].asked
+        asked = self.asked[0]
         if (most := asked.size_of(threat)) is None:
             hint = "Certify again with this threat: certify(…, threat=…, evidence=True)."
             raise InvalidParameterError("threat", f"be the one that was asked about, {asked.threat}", str(threat), hint)
@@ -171,7 +149,7 @@ class Collective:
     def claim(self, threat: Threat, k: int, size: int, alpha: float) -> CollectiveClaim:
         """A claim about these votes; nothing is shown here."""
         sizes = range(self.size_of(threat))
-        n_attacks = tuple(sum(one.asked.counts[i] for one in self.asked) for i in sizes)
+        n_attacks = tuple(sum(one.counts[i] for one in self.asked) for i in sizes)
         anchored = next((each.anchored for each in self.asked if each.anchored), "")
         several = len(self.asked) > 1
         return CollectiveClaim(threat, k, len(self.labels), alpha, n_attacks, size, several, anchored)
@@ -199,7 +177,7 @@ class Collective:
         if evidence is None:
             yield np.zeros((1, int((self.votes.objects == number).sum())))
             return
-        for group in group_attacks(question.axes, question.asked.attacks[size - 1]) if size else [None]:
+        for group in group_attacks(question.axes, question.attacks[size - 1]) if size else [None]:
             yield from evidence.capitals(group, enough)
 
     @property
@@ -216,6 +194,6 @@ class Collective:
                 shown = sum(axis.n_choices * len(axis.law.outcomes) for axis in question.axes)
                 if max(shown, ballots.n_targets) * len(ballots) > MAX_FLIPS:
                     must = f"change few sites: {shown:,} changes of sites on {len(ballots):,} copies are too many"
-                    raise InvalidParameterError("threat", must, str(question.asked.threat))
+                    raise InvalidParameterError("threat", must, str(question.threat))
             found.append(None if ballots is None else JointEvidence(ballots, question.axes, n_classes, self.matrices))
         return tuple(found)

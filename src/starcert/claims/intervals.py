@@ -22,10 +22,10 @@ from typing_extensions import override
 
 from starcert.claims.outcomes import Labels, Outcomes
 from starcert.claims.proof import Proof
-from starcert.claims.question import LevelQuestion, Question
+from starcert.claims.question import Question
 from starcert.claims.slack import tradeoffs_of
 from starcert.classifiers.values import ValueRange
-from starcert.math.attacked_sites import AttackAxis, ListedAxis, axes_at, n_attacks, pools_of
+from starcert.math.attacked_sites import AttackAxis, ListedAxis, n_attacks, pools_of
 from starcert.math.bets import needed
 from starcert.math.confidence import Votes, check_alpha
 from starcert.math.evidence import MAX_ATTACKS
@@ -95,12 +95,6 @@ class KeptSites(NamedTuple):
     sites: Integers  # their positions, ascending
     axes: tuple[AttackAxis, ...]  # with these sites alone
     whole: bool  # whether these are all sites that can be attacked
-
-    @classmethod
-    def changed_by(cls, asked: Question, sites: Sites, noise: Noise) -> KeptSites:
-        """Those that the attacks of a question change."""
-        changed = asked.changed(sites.n_sites)
-        return cls(changed, axes_at(attack_axes(sites, noise), changed), whole=False)
 
     @classmethod
     def everywhere(cls, sites: Sites, noise: Noise) -> KeptSites | None:
@@ -218,8 +212,8 @@ class IntervalProof(Proof):
         if claim.threat is None:
             blocks = () if self.asked is None else self.asked[number].attacks[: claim.size]
             return [clean, *(part for each in blocks for part in group_attacks(kept.axes, each))]
-        within = LevelQuestion.of(claim.threat, self.noise, self.capacities[number])
-        levels = list(islice(within.levels(), MAX_LEVELS + 1))
+        within = Question.by_radius(claim.threat, self.noise, self.capacities[number])
+        levels = list(islice(within.within(), MAX_LEVELS + 1))
         total = (
             sum(count_attacks(kept.axes, level) for level in levels) if len(levels) <= MAX_LEVELS else MAX_ATTACKS + 1
         )
@@ -229,7 +223,7 @@ class IntervalProof(Proof):
         """The largest radii that a claim is about: all other attacks on an object lie within one of them."""
         if claim.threat is None:
             return [(0,) * len(self.noise.axes)]
-        return LevelQuestion.of(claim.threat, self.noise, self.capacities[number]).largest
+        return Question.by_radius(claim.threat, self.noise, self.capacities[number]).largest
 
     def _evidence(self, number: int) -> ValueEvidence:
         kept, votes = self.kept[number], self.votes.ballots[number]

@@ -28,7 +28,7 @@ from typing import ClassVar, Self
 import numpy as np
 from typing_extensions import override
 
-from starcert.claims.question import LevelQuestion, Question
+from starcert.claims.question import Question
 from starcert.claims.slack import slacks_of
 from starcert.math.attacked_sites import AttackAxis, sure_influences
 from starcert.math.bets import capital_against, class_and_rival
@@ -65,8 +65,7 @@ class DecidedPlan(Plan):
     most: Wanted  # the most votes that there may be
     problem: Problem
     shares: AlphaShares  # where the alpha of each certificate goes
-    threat: Threat | None = None  # that was asked about
-    questions: Sequence[Question] | None = None  # if it lists its attacks, for each object
+    questions: Sequence[Question] | None = None  # about each object
 
     first_chunk: ClassVar[int] = FIRST_CHUNK
 
@@ -77,8 +76,6 @@ class DecidedPlan(Plan):
         selection_samples: int | None,
         problem: Problem,
         shares: AlphaShares,
-        *,
-        threat: Threat | None = None,
         questions: Sequence[Question] | None = None,
     ) -> Self:
         """The plan of at most `samples` estimation votes, with as many selection votes as the question takes.
@@ -87,7 +84,7 @@ class DecidedPlan(Plan):
         1 − GIVE_UP or more by log(1/GIVE_UP)/(2(½ − slack)²) selection votes; any other class only leads to a no.
         Evidence may certify any p_A above one half, and takes `default_selection(samples)`.
         """
-        plan = cls(Wanted(0, samples), problem, shares, threat, questions)
+        plan = cls(Wanted(0, samples), problem, shares, questions)
         if selection_samples is None:
             limit = max(plan._failure_limit(graph, evidence=plan._evidence) for graph in range(len(problem)))
             few = -math.log(GIVE_UP) / (2 * max(0.5 - limit, 1e-6) ** 2)
@@ -135,7 +132,7 @@ class DecidedPlan(Plan):
         def holds_by_counts(level: Level) -> bool:
             return _shows_below(lost, total, self._slack(level, contest), self.shares.counts)
 
-        largest = self._question(graph)
+        asked, largest = self._question(graph), self._largest(graph)
         if largest and all(map(holds_by_counts, largest)):
             return True
         limit, against, of = self._failure_limit(graph, evidence=by_evidence, contest=contest), lost, total
@@ -143,24 +140,23 @@ class DecidedPlan(Plan):
             against, of = contest.score(mine, rival, total)
         most = max(of + 1, self.most.estimation * of // total)
         futile = _is_futile(against, of, limit, most=most, share=self.shares.counts)
-        if futile or (by_evidence and self._is_broken(votes, graph, axes(), holds_by_counts)):
+        if futile or (by_evidence and asked and self._is_broken(votes, asked, axes(), holds_by_counts)):
             return True
         nothing = (0,) * len(self.problem.noise.axes)
-        if not (weighs and largest and by_evidence and holds_by_counts(nothing)):
+        if not (weighs and asked and by_evidence and holds_by_counts(nothing)):
             return False
-        by_level = self._by_level(graph)
-        box = None if by_level is None or self.threat is None else self.threat.limits(self.problem.noise)
+        box = None if asked.box is None else asked.threat.limits(self.problem.noise)
         evidence = evidence_of(votes, axes(), alpha=self.shares.certified, box=box)
-        if self.questions is not None:
-            return self._proves_listed(self.questions[graph], evidence, holds_by_counts)
-        left = None if by_level is None else by_level.left(holds_by_counts, MAX_LEVELS)
+        if asked.box is None:
+            return self._proves_listed(asked, evidence, holds_by_counts)
+        left = asked.left(holds_by_counts, MAX_LEVELS)
         if left is None:
             return False
         attacks = sum(scheme.n_attacks for level in left for scheme in evidence.schemes(level))
         return self._is_cheap(attacks, evidence) and all(map(evidence.proves, left))
 
     def _is_broken(
-        self, votes: Votes, graph: int, axes: Sequence[AttackAxis], holds_by_counts: Callable[[Level], bool]
+        self, votes: Votes, asked: Question, axes: Sequence[AttackAxis], holds_by_counts: Callable[[Level], bool]
     ) -> bool:
         """True if an attack on a single site clearly changes the answer: no further votes will prove that none does.
 
@@ -176,15 +172,13 @@ class DecidedPlan(Plan):
             only = replace(record, answers=np.where(record.answers == rival, rival, label)).disagreeing_with([label])
             sure = sure_influences(only, axes, SURE) + len(only) / only.n_copies
             worst = np.union1d(worst, np.flatnonzero(sure > contest.limit))
-        if self.questions is not None:
-            singles = [block.ravel() for block in self.questions[graph].attacks[0] if block.shape[1] == 1]
+        if asked.box is None:
+            singles = [block.ravel() for block in asked.attacks[0] if block.shape[1] == 1]
             listed = np.concatenate([*singles, np.empty(0, np.int64)]) % record.n_sites
             return bool(np.isin(listed, worst).any())
-        if (asked := self._by_level(graph)) is None:
-            return False
         units = np.eye(len(axes), dtype=np.int64).tolist()
         return any(
-            asked.most >= 1 <= asked.box[i]
+            asked.most_flips >= 1 <= asked.box[i]
             and not holds_by_counts(tuple(units[i]))
             and np.isin(axis.sites, worst).any()
             for i, axis in enumerate(axes)
@@ -213,18 +207,14 @@ class DecidedPlan(Plan):
                 yield votes
                 following += 2 ** max(0, chunks.bit_length() - 1 - finer)
 
-    def _question(self, graph: int) -> tuple[Level, ...]:
-        """The largest levels of the question about a graph; none, if nothing definite is asked."""
-        if self.questions is not None:
-            return self.questions[graph].largest or ((0,) * len(self.problem.noise.axes),)
-        by_level = self._by_level(graph)
-        return () if by_level is None else by_level.largest
+    def _question(self, graph: int) -> Question | None:
+        """The question about a graph; None, if nothing definite is asked."""
+        return None if self.questions is None else self.questions[graph]
 
-    def _by_level(self, graph: int) -> LevelQuestion | None:
-        """The question about a graph by radius; None if there is none."""
-        if self.threat is None or self.questions is not None:
-            return None
-        return LevelQuestion.of(self.threat, self.problem.noise, self.problem.capacities[graph])
+    def _largest(self, graph: int) -> tuple[Level, ...]:
+        """The largest levels of the question about a graph, or that without flips; none, if nothing is asked."""
+        asked = self._question(graph)
+        return () if asked is None else asked.largest or ((0,) * len(self.problem.noise.axes),)
 
     def _slack(self, level: Level, contest: Contest = PLAIN) -> float:
         """The failure probability below which the counts of votes certify a level: to be proved by the certificate."""
@@ -232,8 +222,13 @@ class DecidedPlan(Plan):
 
     def _failure_limit(self, graph: int, *, evidence: bool, contest: Contest = PLAIN) -> float:
         """The failure probability above which no votes can give a yes: with evidence, or no question, one half."""
-        levels = () if evidence else self._question(graph)
+        levels = () if evidence else self._largest(graph)
         return min((self._slack(level, contest) for level in levels), default=contest.limit)
+
+
+def radius_questions(threat: Threat | None, problem: Problem) -> list[Question] | None:
+    """The questions of a threat by radius about the objects of a problem; None without a threat."""
+    return None if threat is None else [Question.by_radius(threat, problem.noise, one) for one in problem.capacities]
 
 
 def _shows_below(lost: int, total: int, limit: float, share: Fraction) -> bool:

@@ -94,11 +94,8 @@ class SmoothedRegressor:
         asked = None if threat is None else read_threat(threat).for_noise(problem.noise)
         questions, kept = None, tuple[KeptSites | None, ...]()
         if asked is not None and not asked.by_radius:
-            questions = tuple(Question.of(asked, each, problem.noise) for each in problem.sites)
-            kept = tuple(
-                KeptSites.changed_by(question, each, problem.noise)
-                for question, each in zip(questions, problem.sites, strict=True)
-            )
+            questions = tuple(Question.of(asked, each, problem.noise).on(each, problem.noise) for each in problem.sites)
+            kept = tuple(KeptSites(question.sites, question.axes, whole=False) for question in questions)
         else:
             kept = tuple(KeptSites.everywhere(each, problem.noise) for each in problem.sites)
         kept = self._affordable(kept, problem, samples, listed=questions is not None)

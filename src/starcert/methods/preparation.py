@@ -16,7 +16,7 @@ from starcert.classifiers.base import Classifier
 from starcert.math.confidence import Family, check_alpha, check_family
 from starcert.math.fallback import BlindAnswers
 from starcert.math.limits import AlphaShares
-from starcert.methods.early_stopping import DecidedPlan
+from starcert.methods.early_stopping import DecidedPlan, radius_questions
 from starcert.objects import TargetNodes
 from starcert.objects.binding import Problem
 from starcert.objects.threats import Threat, read_threat
@@ -73,7 +73,7 @@ class Preparation:
         weighing = possible_evidence(problem, Evidence.of(evidence))
         plan: Plan = plan_of(samples, how.selection_samples)
         listed = {
-            number: question.changed(sites.n_sites)
+            number: question.changed(sites)
             for number, (question, sites) in enumerate(zip(questions or (), problem.sites, strict=False))
             if weighing is not None and base.n_targets(sites.frame)
         }
@@ -82,7 +82,8 @@ class Preparation:
         shares = AlphaShares.of(Fraction(alpha), evidence=weighing is not None, family_size=together)
         own = samples if weighing is None or weighing.own_samples is None else weighing.own_samples
         if stops := how.plan == "decided":
-            plan = DecidedPlan.of(samples, how.selection_samples, problem, shares, threat=asked, questions=questions)
+            by_plan = questions or radius_questions(asked, problem)
+            plan = DecidedPlan.of(samples, how.selection_samples, problem, shares, by_plan)
         return cls(
             problem,
             run,

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from starcert.claims.question import OrderedAttacks
 from starcert.classifiers.base import UnsteadyAnswersError
 from starcert.methods.trying import NEVER, Trial, Tried, show_attacked
 from starcert.objects import Sites
 from starcert.objects.threats.attacks import NO_CHANGE, Attacks
+from starcert.objects.threats.numbered import NumberedAttacks
 from starcert.voting.ask import Again, Asking, Batch, ask, asked_again
 from starcert.voting.plans import Job
 
@@ -53,7 +53,7 @@ class AttackedAgain(NamedTuple):
 
 
 def recount(
-    job: Job, number: int, attacks: OrderedAttacks, tried: Tried, numbers: Sequence[int], *, as_written: bool = False
+    job: Job, number: int, attacks: NumberedAttacks, tried: Tried, numbers: Sequence[int], *, as_written: bool = False
 ) -> Iterator[Recounted]:
     """Tries attacks with these numbers again, as one batch, and yields what is answered differently.
 

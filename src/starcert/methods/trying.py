@@ -22,12 +22,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from starcert.claims.question import OrderedAttacks
 from starcert.classifiers.base import Classifier, UnsteadyAnswersError
 from starcert.classifiers.identity import of_0_2
 from starcert.objects import Sites
 from starcert.objects.threats import Threat
 from starcert.objects.threats.attacks import NO_CHANGE, Attacks
+from starcert.objects.threats.numbered import NumberedAttacks
 from starcert.sampling.attacked_view import ShowAttacked, attacked_view, fitting_attacks
 from starcert.sampling.batch import Copies
 from starcert.system.errors import InvalidParameterError, StoreError, StoreSettingsError
@@ -196,7 +196,7 @@ class Trial:
 
     def __init__(self, job: Job, threat: Threat, max_attacks: int | Sequence[int]) -> None:
         self.job, self.threat = job, threat
-        self.attacks_on = lru_cache(8)(lambda number: OrderedAttacks(threat, job.sites[number], job.noise))
+        self.attacks_on = lru_cache(8)(lambda number: NumberedAttacks(threat, job.sites[number], job.noise))
         self.ends = [self.attacks_on(number).ends for number in range(len(job.sites))]
         if max(each[-1] for each in self.ends) > MAX_COUNTED:
             hint = "Ask about fewer units, or about a narrower threat."

@@ -16,11 +16,12 @@ from starcert.archive.checker.trials import (
     check_listed,
     rank_of,
 )
-from starcert.claims.question import OrderedAttacks, Question
+from starcert.claims.question import Question
 from starcert.methods.exhaustive import any_changes
 from starcert.objects import Bits, Categories
 from starcert.objects.binding import bind_all
 from starcert.objects.threats import AnyFlips, read_threat
+from starcert.objects.threats.numbered import NumberedAttacks
 
 
 def typed(rng, n=5):
@@ -51,7 +52,7 @@ def test_what_a_threat_lists_is_never_refused(what):
         for text in THREATS:
             try:
                 threat = read_threat(text).for_noise(problem.noise)
-                counts = OrderedAttacks(threat, sites, problem.noise).counts
+                counts = NumberedAttacks(threat, sites, problem.noise).counts
             except sc.InvalidParameterError:  # a threat for other objects
                 continue
             some += 1

@@ -199,7 +199,7 @@ def prove_together(about: tuple[KeptClaims, list[CollectiveCheck]], claim: Toget
     """Yields the false parts of a claim about all answers at once, and adds its check to a list."""
     kept, found = about
     made, chosen = claim.claim, kept.votes.labels
-    attacks = [each.asked.attacks[: made.size] for each in kept.votes.asked]
+    attacks = [each.attacks[: made.size] for each in kept.votes.asked]
     found.append(check_claim(kept.checkers, attacks, n_targets=len(chosen), k=made.k, delta=Fraction(made.alpha)))
     if not found[-1].proved:
         yield f"changed under {made.threat}", made.k, found[-1].smallest

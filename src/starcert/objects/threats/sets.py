@@ -19,7 +19,6 @@ from starcert.objects.threats.attacks import MAX_ATTACKS, Attacks, Mask, Moves
 from starcert.objects.threats.base import Threat, refuse_many
 
 MAX_WORK = 2**23  # sets that are looked at, column by column
-ENOUGH = 2**62  # sets beyond this number are not told apart: none of them is ever reached
 
 
 class Limits(NamedTuple):
@@ -78,11 +77,11 @@ class SiteThreat(Threat):
         limits = self.budgets(sites, found)
         return found if limits is None else found.where(np.argsort(limits.weight > 0, kind="stable"))
 
-    def all_sets(self, sites: Sites) -> AllSets | None:
-        """Its attacks by number; None where there are limits on them, or it lists them in a way of its own."""
+    def free_moves(self, sites: Sites) -> Moves | None:
+        """Its changes, if every set of them is an attack; None where it has limits, or its own way to list them."""
         moves = self.moves(sites)
         is_limited = type(self).attacks is not SiteThreat.attacks or self.budgets(sites, moves) is not None
-        return None if is_limited else AllSets(moves, self.most)
+        return None if is_limited else moves
 
     @override
     def attacks(self, sites: Sites, size: int) -> Attacks:
@@ -102,48 +101,6 @@ class SiteThreat(Threat):
         if self.budgets(sites, moves) is not None:
             return len(self.attacks(sites, size))
         return count_sets(moves.site, size)[size] if 1 <= size <= self.most else 0
-
-
-class AllSets:
-    """All sets of 1 to `most` changes at different sites, by number: none is listed for the sake of another.
-
-    Sets of r changes are numbered by the *combinatorial number system*: they are ordered by their largest change, then
-    by the next one, and so on. With N_r(c) the number of sets of r changes that all come before change c, the largest
-    change of set number i is the largest c with N_r(c) ≤ i, and the others are set number i − N_r(c) of the r − 1
-    changes at sites before that of c. Files of exact results hold these numbers: the order never changes.
-
-    Example:
-        >>> from starcert.objects import Bits, Sites
-        >>> sets = AllSets(Moves.of(Sites.everything(Bits([0, 1, 1]), "all")), 2)
-        >>> sets.counts, list(sets.run(2, 1, 3))
-        ((3, 3), [((0, 1), (2, 0)), ((1, 0), (2, 0))])
-    """
-
-    def __init__(self, moves: Moves, most: int) -> None:
-        self.changes, owners = moves.changes, moves.site
-        self._firsts = np.searchsorted(owners, owners)  # for every change the first one at the same site
-        self._tables = list[Indices]()
-        self.counts = tuple(count_sets(owners, most)[1:])
-
-    def run(self, size: int, start: int, stop: int) -> Attacks:
-        """The sets of this many changes from number `start` to before `stop`."""
-        left = np.arange(start, stop, dtype=np.int64)
-        found = np.empty((len(left), size), dtype=np.int64)
-        for column in range(size - 1, -1, -1):
-            before = self._before(column + 1)
-            found[:, column] = np.searchsorted(before, left, side="right") - 1
-            left -= before[found[:, column]]
-        return Attacks((self.changes[found],))
-
-    def _before(self, size: int) -> Indices:
-        """For every change c the number N(c) of sets of this many changes that all come before it; at most `ENOUGH`."""
-        while len(self._tables) < size:
-            # One more change gives sets whose largest change it is: its others lie at the sites before.
-            ending = self._tables[-1][self._firsts] if self._tables else np.ones_like(self._firsts)
-            total, about = np.cumsum(ending), np.cumsum(ending, dtype=np.float64)
-            total[about > 0.999 * ENOUGH] = ENOUGH  # sums of 64 bits may have begun anew there
-            self._tables.append(np.concatenate([[0], total[:-1]]))
-        return self._tables[size - 1]
 
 
 def count_sets(owners: Indices, most: int) -> list[int]:
