@@ -116,6 +116,13 @@ def test_rewired_edges_are_certified_as_part_of_both_changes_and_never_broken():
     assert "as part of" in found[0].why()
 
 
+def test_graphs_without_edges_have_attacks_as_others_do():
+    train = drawn(60, 0)
+    model = Statistics(DecisionTreeClassifier(), ["components"]).fit(train, [graph.n_edges > 2 for graph in train])
+    (one,) = model.certify([sc.Graph(5, [])], threat="flips:3")
+    assert one.verdict() == "broken"
+
+
 @pytest.mark.parametrize("graph", [sc.Graph(3, [(0, 1)], directed=True), "graph"])
 def test_other_objects_are_refused(graph):
     with pytest.raises(InvalidParameterError, match="undirected"):

@@ -175,3 +175,15 @@ def test_fitting_chooses_what_survives_on_validation_nodes():
 def test_other_scores_are_refused(wrong):
     with pytest.raises(InvalidParameterError, match=next(iter(wrong))):
         LinkVotes(**{"own": [[0, 1]], "votes": [[0, 1]], **wrong})
+
+
+@pytest.mark.parametrize("name", ["own", "votes"])
+@pytest.mark.parametrize("huge", [np.array(2**61), np.array(-(2**61)), np.array(2**63, dtype=np.uint64)])
+def test_sums_that_would_leave_64_bits_are_refused(name, huge):
+    """They would wrap around: what adds to a class would take from it."""
+    given = {each: np.zeros((4, 2), dtype=huge.dtype) for each in ("own", "votes")}
+    given[name][2, 0] = huge
+    with pytest.raises(InvalidParameterError, match=f"'{name}' must be at most .* in size"):
+        LinkVotes(**given)
+    with pytest.raises(InvalidParameterError, match="not huge"):
+        LinkVotes.of_logits([[1.0, 0.0], [0.0, 1.0]], weight=1e13, bonus=5)

@@ -26,6 +26,7 @@ Whole = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]
 
 UNIT = 2**20  # scores are whole numbers of this part of 1: sums are exact
+MAX_SUM = 2**60  # of the sizes of scores, and of votes: no sum of them, and no lead, leaves 64 bits
 FLOOR = 3.0  # log-probabilities below −FLOOR count as that
 WEIGHTS = 0.9, 0.6, 0.4, 0.2, 0.1, 0.05, 0.025  # those that `fit` tries
 Cast: TypeAlias = Literal["hard", "soft", "log"]
@@ -60,6 +61,11 @@ class LinkVotes:
             given: npt.NDArray[np.generic] = np.asarray(getattr(self, name))
             if given.ndim != 2 or given.dtype.kind not in "iu" or given.shape != np.shape(self.own):
                 raise InvalidParameterError(name, "be whole numbers, a row for each node, of one shape", given.shape)
+            largest = max(abs(int(given.min(initial=0))), int(given.max(initial=0)))
+            if largest * len(given) > MAX_SUM:
+                hint = "Divide all scores and votes by one number."
+                requirement = f"be at most {MAX_SUM // len(given):,} in size, so that sums stay within 64 bits"
+                raise InvalidParameterError(name, requirement, largest, hint)
             object.__setattr__(self, name, read_only(given.astype(np.int64)))
 
     @classmethod
@@ -79,8 +85,8 @@ class LinkVotes:
         Soft votes are its probabilities, and log votes their logarithms, at least −3 and divided by 3.
         """
         scores = np.maximum(log_probabilities(logits), -FLOOR)
-        if not 0 <= weight < np.inf or not 0 <= bonus < np.inf:
-            raise InvalidParameterError("weight", "and bonus be numbers of 0 or more", (weight, bonus))
+        if not 0 <= weight * max(1, bonus) * UNIT * len(scores) < MAX_SUM or not 0 <= bonus < np.inf:
+            raise InvalidParameterError("weight", "and bonus be numbers of 0 or more, and not huge", (weight, bonus))
         if votes not in get_args(Cast):
             raise InvalidParameterError("votes", f"be one of {', '.join(get_args(Cast))}", votes)
         answers, unit = np.asarray(logits).argmax(axis=1), round(weight * UNIT)

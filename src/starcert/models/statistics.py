@@ -191,7 +191,7 @@ class _Pairs:
     def __init__(self, graph: Graph) -> None:
         self.graph, self.sites = graph, Sites.everything(graph, "all")
         self.total = self.sites.n_sites
-        self.present = self.sites.nonzero[0]
+        self.present = self.sites.nonzero[0].copy()  # numpy would shuffle an empty read-only array in place
 
     @cached_property
     def absent(self) -> Whole:
