@@ -1,8 +1,8 @@
 """The capital of bets in balls: what attacked sites may show, with likelihood ratios and masses, and what stakes gain.
 
-All bets of the checker are one (`Bet`): on votes on the clean object or at an attacked one, on classes, on all targets
-at once, or on outputs that are numbers. A vote adds to the logarithm of the capital by its *cell*, which is what it
-shows at the attacked sites, and by its *group*: its stage and bin, or what it answers.
+All bets of the checker are one type (`CheckedBet`): on votes on the clean object or at an attacked one, on classes, on
+all targets at once, or on outputs that are numbers. A vote adds to the logarithm of the capital by its *cell*, which is
+what it shows at the attacked sites, and by its *group*: its stage and bin, or what it answers.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def seen_on(axes: Sequence[AttackAxis], level: Level, attacked: Iterable[int]) -
     return prod(((1 - axes[axis].law.unseen) ** level[axis] for axis in attacked), start=Fraction(1))
 
 
-class Bet(NamedTuple):
+class CheckedBet(NamedTuple):
     """The term that a vote adds to the logarithm of the capital, by its cell, for each stake."""
 
     rival: Whole  # if it is for the rival, shape (stakes, cells)
@@ -148,7 +148,7 @@ class Bet(NamedTuple):
     quiet: Whole  # if it is for the class
 
     @classmethod
-    def of(cls, sizes: npt.NDArray[np.float64], theta: Ball, values: Sequence[Ball], part: float) -> Bet:
+    def of(cls, sizes: npt.NDArray[np.float64], theta: Ball, values: Sequence[Ball], part: float) -> CheckedBet:
         """X is one of these values where a vote is for the rival, that part of it for a third class, else 0."""
         rival, other = (log_gains(sizes, theta, [value * share for value in values]) for share in (1.0, part))
         return cls(rival, other, log_gains(sizes, theta, [arb(0)])[:, 0])

@@ -29,8 +29,8 @@ from starcert.archive.checker.bets import (
     PRECISION,
     SCALE,
     Ball,
-    Bet,
     Cells,
+    CheckedBet,
     mean_of_exponentials,
     ratios_of,
     seen_on,
@@ -95,7 +95,7 @@ class TargetsChecker:
                     some = _Attacks.of(bet, self._cells(cells, block[start : start + step]), self.n_copies)
                     yield some, self._block(some, enough)
 
-    def _bet(self, level: Level) -> tuple[Cells, Bet]:
+    def _bet(self, level: Level) -> tuple[Cells, CheckedBet]:
         """The cells of the attacks of a level, and the bet on them, which depends on no vote."""
         axes = [axis for axis, number in enumerate(level) if number]
         cells, wager = (
@@ -104,10 +104,10 @@ class TargetsChecker:
         )
         if wager is None:  # nothing is staked, and nothing is won
             nothing = np.zeros((1, cells.number), dtype=np.int64)
-            return cells, Bet(nothing, nothing, nothing[:, 0])
+            return cells, CheckedBet(nothing, nothing, nothing[:, 0])
         with LOCK, ctx.workprec(PRECISION):
             theta = exact_number(seen_on(self.axes, level, axes) - Fraction(1, 2))
-            return cells, Bet.of(wager.sizes, theta, ratios_of(self.axes, level, axes), 0.5)
+            return cells, CheckedBet.of(wager.sizes, theta, ratios_of(self.axes, level, axes), 0.5)
 
     def _cells(self, numbers: Cells, places: Whole) -> npt.NDArray[np.int32]:
         """The cell of each copy at the attacked sites of each attack, as a number."""
@@ -177,13 +177,13 @@ class TargetsChecker:
 class _Attacks(NamedTuple):
     """Attacks of one level, and what each copy shows at their sites."""
 
-    bet: Bet
+    bet: CheckedBet
     cells: npt.NDArray[np.int32]  # shape (attacks, copies that are there)
     there: list[int]  # the different cells
     n_copies: int  # with those that are not there
 
     @classmethod
-    def of(cls, bet: Bet, cells: npt.NDArray[np.int32], n_copies: int) -> _Attacks:
+    def of(cls, bet: CheckedBet, cells: npt.NDArray[np.int32], n_copies: int) -> _Attacks:
         return cls(bet, cells, np.unique(cells).tolist() or [0], n_copies)
 
     def logarithm(self, stake: int, rival: Whole, lost: Whole) -> Whole:

@@ -32,8 +32,8 @@ from flint import arb, ctx
 from starcert.archive.checker.bets import (
     PRECISION,
     Ball,
-    Bet,
     Cells,
+    CheckedBet,
     mean_of_exponentials,
     mixture,
     pooled_outcomes,
@@ -327,7 +327,7 @@ class _SharedBet(NamedTuple):
     cells: Cells
     shown: Sequence[npt.NDArray[np.uint8]]  # as `EvidenceChecker.shown`
     groups: Whole  # the stage and bin of each vote against the class, as one number
-    bet: Bet  # votes for the class are counted already: `quiet` is what all of them add
+    bet: CheckedBet  # votes for the class are counted already: `quiet` is what all of them add
     classes: npt.NDArray[np.integer]  # of each vote
 
     @classmethod
@@ -341,7 +341,7 @@ class _SharedBet(NamedTuple):
         n_votes = checker.n_votes if pooled else [sum(checker.n_votes)]
         stages = checker.stages if pooled else np.zeros_like(checker.stages)
         ratios = ratios_of(checker.axes, level, scheme.listed)
-        bets, quiet = list[Bet](), np.zeros(1, dtype=np.int64)
+        bets, quiet = list[CheckedBet](), np.zeros(1, dtype=np.int64)
         for stage, votes in enumerate(n_votes):
             wager = checker.before[stage].choose(level, scheme, stage)
             if wager is None:
@@ -349,7 +349,7 @@ class _SharedBet(NamedTuple):
             limits = wager.limits.tolist()
             theta = checker.theta(level, range(len(level)), pooled, limits)
             values = [ratio * arb(limit) for ratio in ratios for limit in limits]
-            bets.append(Bet.of(wager.sizes, theta, values, checker.contest.third))
+            bets.append(CheckedBet.of(wager.sizes, theta, values, checker.contest.third))
             quiet = quiet + (votes - int((stages == stage).sum())) * bets[-1].quiet
         rival, other = (
             np.concatenate([each.reshape(len(quiet), -1, n_bins) for each in parts], axis=-1).reshape(len(quiet), -1)
@@ -357,7 +357,7 @@ class _SharedBet(NamedTuple):
         )
         cells = Cells.of(checker.axes, level, scheme.listed, len(n_votes) * n_bins)
         answers = checker.graph.record.answers[:, 0]
-        return cls(cells, checker.shown or (), stages * n_bins + bins, Bet(rival, other, quiet), answers)
+        return cls(cells, checker.shown or (), stages * n_bins + bins, CheckedBet(rival, other, quiet), answers)
 
     def capital(self, attack: Chosen) -> Ball:
         """At least the least capital of an attack: votes are counted by class, group and what they show there."""
@@ -375,7 +375,7 @@ class _OwnBet(NamedTuple):
 
     checker: EvidenceChecker
     axes: tuple[int, ...] = ()
-    bet: Bet | None = None
+    bet: CheckedBet | None = None
     order: Sequence[int] = ()  # the bins, those with the largest λ first
 
     @classmethod
@@ -386,7 +386,7 @@ class _OwnBet(NamedTuple):
             return None if chosen is None else cls(checker)
         limits = chosen.limits.tolist()
         theta, sizes = checker.theta(level, chosen.axes, chosen.axes, limits), stakes_below(chosen.theta, chosen.limits)
-        bet = Bet.of(sizes, theta, list(map(arb, limits)), checker.contest.third)
+        bet = CheckedBet.of(sizes, theta, list(map(arb, limits)), checker.contest.third)
         return cls(checker, chosen.axes, bet, np.argsort(-chosen.limits, kind="stable").tolist())
 
     def reaches(self, already: Ball, votes: Sequence[tuple[Whole, Whole]]) -> bool:
