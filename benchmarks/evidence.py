@@ -20,8 +20,8 @@ from floors import random_word
 from starcert.math.attacked_sites import ListedAxis
 from starcert.math.bets import FRACTIONS, Bet
 from starcert.math.weighing import columns_of, weigh
+from starcert.sampling.attacked import OWN_CHUNKS, AttackedCopies
 from starcert.sampling.draws import LANES
-from starcert.sampling.sampler import OWN_CHUNKS, AttackedCopies
 from table import Table, Work, best, shown
 
 VOTES = 10_000

@@ -44,9 +44,8 @@ from starcert.claims.collective import CollectiveClaim
 from starcert.claims.question import Question
 from starcert.claims.verdict import FoundAttack
 from starcert.cli.run_commands import RunArgument
-from starcert.math.audit import Audit
-from starcert.math.confidence import Votes
 from starcert.math.fallback import BlindAnswers
+from starcert.math.votes import Audit, Votes
 from starcert.objects.laws import Categorical, Edges, Flip, Mask
 from starcert.objects.noise import Noise
 from starcert.runs import grid, run_file

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from starcert.classifiers import kernels
     from starcert.classifiers.base import Classifier
     from starcert.classifiers.values import ValueRange
-    from starcert.math.confidence import Bounds, Votes, clopper_pearson
+    from starcert.math.confidence import Bounds, clopper_pearson
     from starcert.math.frontier import Frontier
+    from starcert.math.votes import Votes
     from starcert.methods.estimator import ABSTAIN
     from starcert.methods.exhaustive import ExactClassifier
     from starcert.methods.fallback import Fallback

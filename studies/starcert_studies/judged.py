@@ -10,8 +10,9 @@ import numpy as np
 
 from starcert.claims.certificate import Certificate
 from starcert.claims.certificates import certify
-from starcert.math.confidence import Votes, clopper_pearson
+from starcert.math.confidence import clopper_pearson
 from starcert.math.limits import counts_alpha
+from starcert.math.votes import Votes
 from starcert.methods.evidence import with_evidence
 from starcert.methods.smoothed import SmoothedClassifier
 from starcert.objects.binding import Problem

@@ -19,7 +19,7 @@ from starcert.claims.metrics import accuracy
 from starcert.classifiers.base import Classifier
 from starcert.datasets import motif
 from starcert.datasets.dataset import Dataset
-from starcert.math.confidence import Votes
+from starcert.math.votes import Votes
 from starcert.methods.smoothed import SmoothedClassifier
 from starcert.objects import CleanObject, Partition, Sites
 from starcert.objects.binding import Problem, Regions, bind_all

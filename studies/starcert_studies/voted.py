@@ -14,7 +14,8 @@ from starcert.claims.certificates import Certificates, certify
 from starcert.claims.metrics import accuracy, certified_ratio, certified_share, right, score
 from starcert.claims.outcomes import majority_share
 from starcert.claims.slack import slack_table
-from starcert.math.confidence import Bounds, Votes, clopper_pearson
+from starcert.math.confidence import Bounds, clopper_pearson
+from starcert.math.votes import Votes
 from starcert.objects.noise import Noise
 
 ALPHA = 0.01

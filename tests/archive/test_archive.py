@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import starcert as sc
 from starcert import archive as archives
-from starcert.math.audit import Audit
+from starcert.math.votes import Audit
 from starcert.system.errors import ArchiveError
 
 

@@ -19,7 +19,7 @@ from starcert.archive.drawn import write_drawn
 from starcert.archive.side_arrays import pack_arrays
 from starcert.classifiers import Classifier, from_callable
 from starcert.classifiers.base import Scores
-from starcert.math import chunks as by_chunk
+from starcert.math import votes as by_chunk
 from starcert.system.errors import ArchiveError, InvalidParameterError
 
 ROWS = sc.Bits.rows([[1, 1, 1, 1, 0, 0], [0, 0, 0, 1, 0, 0], [1, 1, 0, 1, 0, 0]])

@@ -32,8 +32,8 @@ from starcert.archive import evidence_file, side_arrays, untrusted
 from starcert.archive.evidence_file import ARRAYS, HEAD, OWN_VOTES, pack, unpack
 from starcert.math.ballots import Ballots
 from starcert.methods.own_votes import OwnTally, RecordedVotes
+from starcert.sampling.attacked import OWN_CHUNKS, own_chunk
 from starcert.sampling.draws import LANES
-from starcert.sampling.sampler import OWN_CHUNKS, own_chunk
 from starcert.system.errors import ArchiveError, InvalidParameterError, StarcertWarning
 
 Arrays = dict[str, np.ndarray]

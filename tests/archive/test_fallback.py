@@ -10,6 +10,7 @@ import pytest
 
 import starcert as sc
 from starcert.math import confidence
+from starcert.math import votes as counted
 from starcert.math.fallback import Contest
 
 GRAPHS = [sc.Graph.from_networkx(g) for g in (nx.complete_graph(6), nx.cycle_graph(6), nx.path_graph(6))]
@@ -114,7 +115,7 @@ def test_an_engine_that_is_too_generous_is_found(mistake, own, tmp_path):
     def generous(blind, labels):
         return [Contest(blind.threshold, 1.0 if mistake.startswith("the limit") else 0.0)] * len(labels)
 
-    with patch.object(confidence, "contests_of", generous):
+    with patch.object(confidence, "contests_of", generous), patch.object(counted, "contests_of", generous):
         path = written(certified(0.8, own=own), tmp_path)
         with pytest.raises(ArithmeticError, match="two proofs disagree"):
             sc.archive.verify(path)

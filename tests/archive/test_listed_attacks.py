@@ -24,8 +24,7 @@ from starcert.archive.threat_texts import StatedThreat
 from starcert.claims import question as questions
 from starcert.claims.certificate import Certificate
 from starcert.math import evidence as engine
-from starcert.math.attacked_sites import describe_attack
-from starcert.math.listed import group_attacks
+from starcert.math.attacked_sites import describe_attack, group_attacks
 from starcert.objects import threats
 from starcert.system.errors import ArchiveError, InvalidParameterError, StarcertWarning
 

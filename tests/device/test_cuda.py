@@ -14,7 +14,7 @@ from device_worlds import CUDA, DEVICES, chain, clean_bits, torch, web
 from scipy.stats import binom, chi2
 
 import starcert as sc
-from starcert.sampling import attacked_view
+from starcert.sampling import attacked
 from starcert.sampling.draws import Method
 from starcert.sampling.streams import WordStream
 from starcert.voting.counting import tallies
@@ -237,5 +237,5 @@ def test_every_attack_is_tried_alike_on_a_device(device, conv, monkeypatch):
         np.testing.assert_array_equal(found.proof.first, wanted.proof.first)
     monkeypatch.setattr(type(there), "max_batch_nodes", 2000)  # several pieces in one call, wherever it is
     for method in (Method.DEVICE_DENSE, Method.DEVICE_SPARSE):
-        monkeypatch.setattr(attacked_view, "attacked_method", lambda *_, method=method: method)
+        monkeypatch.setattr(attacked, "attacked_method", lambda *_, method=method: method)
         assert sc.ExactClassifier(there).certify(graphs, threat="flips:2").rows() == wanted.rows()

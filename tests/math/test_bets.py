@@ -9,22 +9,21 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcert.math import bets
+from starcert.math import limits
 from starcert.math.arithmetic import LOCK, exact_number
 from starcert.math.bets import (
     FRACTIONS,
     NO_CAPITAL,
     RESERVE,
     SCALE,
-    anytime_limit,
     bet_below,
-    capital_against,
     capital_of,
     count_capital,
     growth,
     needed,
     with_reserve,
 )
+from starcert.math.limits import anytime_limit, capital_against
 
 
 @given(
@@ -118,7 +117,7 @@ def test_the_search_for_a_limit_ends_where_nothing_can_be_proved(monkeypatch):
         tried.append(p)
         return len(tried) > 200
 
-    monkeypatch.setattr(bets, "_rejects", rejects)
+    monkeypatch.setattr(limits, "_rejects", rejects)
     assert anytime_limit.__wrapped__(3, 10**6, Fraction(1, 100)) == 1
     assert len(tried) < 100
 
@@ -126,7 +125,7 @@ def test_the_search_for_a_limit_ends_where_nothing_can_be_proved(monkeypatch):
 @pytest.mark.parametrize("count", range(1, 100, 3))
 def test_a_limit_holds_by_its_proof_whatever_floats_say(count, monkeypatch):
     limit = anytime_limit(count, 1000, Fraction(1, 100))
-    monkeypatch.setattr(bets, "capital_against", lambda count, total, limit: math.inf)
+    monkeypatch.setattr(limits, "capital_against", lambda count, total, limit: math.inf)
     assert anytime_limit.__wrapped__(count, 1000, Fraction(1, 100)) >= limit * (1 - 1e-9)
 
 

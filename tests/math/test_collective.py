@@ -10,12 +10,11 @@ from evidence_worlds import ValuedWorld, adding, deleting
 
 import starcert as sc
 from starcert.math import collective
-from starcert.math.attacked_sites import AttackAxis, describe_attack
+from starcert.math.attacked_sites import AttackAxis, describe_attack, group_attacks
 from starcert.math.ballots import Ballots
 from starcert.math.bets import FRACTIONS
 from starcert.math.collective import JointEvidence, changed_at_most
 from starcert.math.flips import ShownFlips
-from starcert.math.listed import group_attacks
 
 SITES = np.array([2, 3, 5, 8, 9])
 AXES = (AttackAxis(deleting(0.4, 0.1), SITES[:3]), AttackAxis(adding(0.4, 0.1), SITES[3:]))

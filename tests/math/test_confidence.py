@@ -8,13 +8,7 @@ from sklearn.base import BaseEstimator
 
 import starcert as sc
 from starcert.archive import Archive
-from starcert.claims.metrics import (
-    accuracy,
-    certified_ratio,
-    certified_share,
-    right,
-    score,
-)
+from starcert.claims.metrics import accuracy, certified_ratio, certified_share, right, score
 from starcert.math.confidence import spends_on_all_classes
 from starcert.math.limits import share_of_alpha, upper_limit
 from starcert.system.errors import InvalidParameterError

@@ -11,9 +11,9 @@ from value_worlds import ValueWorld, attacks_of, bits, largest_ratio, levels_up_
 
 import starcert as sc
 from starcert.math import values
+from starcert.math.attacked_sites import LevelAttacks
 from starcert.math.bets import SCALE, centred_bet, needed
-from starcert.math.copies import RecordedCopies
-from starcert.math.listed import LevelAttacks
+from starcert.math.choices import RecordedCopies
 from starcert.math.margins import Tradeoff
 from starcert.math.values import ENDS, _Outputs, thresholds_of, upper_by_radius
 

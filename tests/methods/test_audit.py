@@ -9,7 +9,7 @@ from asking import how_to
 
 import starcert as sc
 from starcert.classifiers.base import Classifier
-from starcert.math.audit import Audit
+from starcert.math.votes import Audit
 from starcert.methods.audit import COPIES, AuditSize
 from starcert.system.errors import ClassifierError
 

@@ -9,10 +9,9 @@ from asking import how_to
 from decided_plan_worlds import SLACK, drawn, plan_for_one_flip
 
 import starcert as sc
-from starcert.math.bets import anytime_limit
 from starcert.math.confidence import anytime_bounds
 from starcert.math.evidence import FlipEvidence
-from starcert.math.limits import AlphaShares
+from starcert.math.limits import AlphaShares, anytime_limit
 from starcert.methods.early_stopping import MAX_LEVELS, DecidedPlan, radius_questions
 from starcert.voting.counting import tallies
 from starcert.voting.plans import Chunk, Job, SoFar, Wanted

@@ -13,7 +13,7 @@ from evidence_worlds import ValuedWorld
 
 import starcert as sc
 from starcert.classifiers import Classifier
-from starcert.math.attacked_sites import influences
+from starcert.math.choices import influences
 from starcert.objects.binding import attack_axes
 from starcert.voting.store import VoteStore
 from starcert.voting.store.rows import StoredAttack

@@ -7,8 +7,9 @@ from asking import how_to
 from target_worlds import WANTED, graphs, nodes
 
 import starcert as sc
-from starcert.math.confidence import Votes, anytime_bounds, clopper_pearson
+from starcert.math.confidence import anytime_bounds, clopper_pearson
 from starcert.math.fallback import BlindAnswers
+from starcert.math.votes import Votes
 
 CLIQUE, RING = (sc.Graph.from_networkx(g) for g in (nx.complete_graph(6), nx.cycle_graph(6)))
 BASE = sc.classifiers.from_callable(lambda graphs: graphs.degrees().sum(axis=1) > 14, n_classes=2, on="batch")

@@ -13,7 +13,7 @@ from starcert.math.evidence import FlipEvidence
 from starcert.math.frontier import Frontier
 from starcert.methods.evidence import find_verdicts
 from starcert.methods.own_votes import AttackVotes, OwnTally
-from starcert.sampling.sampler import own_chunk
+from starcert.sampling.attacked import own_chunk
 
 
 class Own(AttackVotes):

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 import starcert as sc
 from starcert.claims import metrics
-from starcert.math.confidence import Votes, clopper_pearson
+from starcert.math.confidence import clopper_pearson
+from starcert.math.votes import Votes
 from starcert.report.findings import short_axes
 from starcert.runs.sweep_levels import beaten_by, measure_level
 

@@ -1,14 +1,17 @@
-"""Copies of attacked objects: their law is that of the noise on the attacked object, and nothing else matters."""
+"""Copies of attacked objects: their law is that of the noise on the attacked object, or they are that object itself."""
 
 from itertools import product
 
 import numpy as np
 import pytest
+from device_worlds import DEVICES
 
 import starcert as sc
-from starcert.sampling import sampler
-from starcert.sampling.draws import LANES
-from starcert.sampling.sampler import AttackedCopies, own_chunk
+from starcert.objects.sites import Sites
+from starcert.objects.threats import Attacks
+from starcert.sampling import attacked, sampler
+from starcert.sampling.attacked import AttackedCopies, attacked_method, attacked_view, fitting_attacks, own_chunk
+from starcert.sampling.draws import LANES, Method
 
 GRAPH = sc.Graph(4, [(0, 1), (1, 2)])
 NOISE = sc.Noise(all=sc.Flip(delete=0.3, add=0.1))
@@ -37,9 +40,9 @@ def test_the_law_is_that_of_the_attacked_object(copies):
     drawn = np.concatenate([of_first(copies.draw([ATTACK, (2,)], chunk), 2) for chunk in range(300)])
     clean = np.zeros(6, dtype=int)
     clean[sites().nonzero[0]] = 1
-    attacked = clean.copy()
-    attacked[list(ATTACK)] ^= 1
-    ones = np.where(attacked, 1 - 0.3, 0.1)
+    changed = clean.copy()
+    changed[list(ATTACK)] ^= 1
+    ones = np.where(changed, 1 - 0.3, 0.1)
     chi = 0.0
     for pattern in product([0, 1], repeat=6):
         expected = len(drawn) * np.where(pattern, ones, 1 - ones).prod()
@@ -108,3 +111,56 @@ def test_laws_on_more_values_are_refused():
     noise = sc.Noise(all=sc.Categorical(0.2, 3))
     with pytest.raises(sc.InvalidParameterError):
         AttackedCopies(sites(), noise, seed=1)
+
+
+RING = [(i, (i + 1) % 6) for i in range(6)]
+HEXAGON = sc.Graph(6, [tuple(sorted(pair)) for pair in RING])
+PATH = sc.Graph(4, [(0, 1), (1, 2)], edge_types=["s", "d"], type_names=("s", "d"))
+ARCS = sc.Graph(4, [(0, 1), (3, 1)], directed=True)
+ROW = sc.Categories([0, 2, 1, 1], values=3)
+PART = sc.Partition.from_node_sets({"core": range(4), "rest": range(4, 6)})
+OBJECTS = [
+    (Sites.everything(HEXAGON, "all"), [Method.SPARSE, Method.DEVICE_DENSE, Method.DEVICE_SPARSE]),
+    (PART.sites(HEXAGON), [Method.SPARSE, Method.DEVICE_DENSE, Method.DEVICE_SPARSE]),
+    (Sites.everything(PATH, "all"), [Method.SPARSE, Method.DEVICE_DENSE]),
+    (Sites.everything(ARCS, "all"), [Method.SPARSE, Method.DEVICE_DENSE]),
+    (Sites.everything(ROW, "all"), [Method.SPARSE, Method.DEVICE_DENSE]),
+    (Sites.everything(sc.Bits([0, 1, 1]), "all"), [Method.SPARSE, Method.DEVICE_DENSE]),
+]
+CASES = [(sites, method) for sites, methods in OBJECTS for method in methods]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(("sites", "method"), CASES)
+def test_nothing_but_the_attacked_sites_differs(sites, method, device):
+    clean, alphabet = sites.values.astype(int), sites.layers[0].alphabet
+    rng, wanted, attacks = np.random.default_rng(1), [], []
+    for size in (0, 1, 2, 3, 0, 1):
+        chosen = np.sort(rng.permutation(sites.n_sites)[:size])
+        new = (clean[chosen] + rng.integers(1, alphabet, size=size)) % alphabet
+        row = clean.copy()
+        row[chosen] = new
+        wanted.append(row)
+        attacks.append(Attacks(((256 * chosen + new)[None],)))
+    copies = attacked_view(sites, device, method)(Attacks.joined(attacks))
+    assert len(copies) == 6
+    np.testing.assert_array_equal(copies.values, wanted)
+    if sites.clean is HEXAGON:
+        u, v = sites.coordinates(np.arange(sites.n_sites))
+        fixed = {tuple(each) for each in sites.fixed_edges.tolist()}
+        for row, pairs in zip(wanted, copies.edges().pairs(), strict=True):
+            there = {(int(u[i]), int(v[i])) for i in np.flatnonzero(row)} | fixed
+            assert {tuple(each) for each in pairs.tolist()} == there
+
+
+def test_few_sites_are_held_whole_on_a_device_and_of_many_those_that_changed(monkeypatch):
+    sites, typed = Sites.everything(HEXAGON, "all"), Sites.everything(PATH, "all")
+    assert attacked_method(sites, "cpu") is Method.SPARSE
+    assert attacked_method(sites, "cuda") is Method.DEVICE_DENSE
+    assert fitting_attacks(sites, "cuda", 2**30) == attacked.MAX_COPY_BYTES // 15
+    monkeypatch.setattr(attacked, "MAX_DENSE_ON_DEVICE", 2)
+    assert attacked_method(sites, "cuda") is Method.DEVICE_SPARSE
+    assert attacked_method(typed, "cuda") is Method.DEVICE_DENSE
+    monkeypatch.setattr(attacked, "MAX_OTHERS_ON_DEVICE", 2)
+    assert attacked_method(typed, "cuda") is Method.SPARSE
+    assert fitting_attacks(typed, "cuda", 2**30) == 2**30

@@ -6,8 +6,9 @@ from device_worlds import DEVICES
 
 import starcert as sc
 from starcert.sampling import sampler as samplers
+from starcert.sampling.attacked import values_at_attacks
 from starcert.sampling.batch import replace_sites, select_copies
-from starcert.sampling.sampler import sampler, values_at_attacks
+from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 
 EDGES = [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4), (5, 6)]

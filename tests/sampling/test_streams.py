@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcert.sampling import streams
-from starcert.sampling.streams import DenseBits, DenseValues, WordStream, _binary_digits, fill, seeded
+from starcert.sampling.streams import DenseBits, DenseValues, WordStream, _binary_digits
 
 
 def words(stream: WordStream, portions: list[int]) -> list[int]:
@@ -59,9 +59,7 @@ def numpys(numbers, count: int) -> np.ndarray:
 
 @given(st.lists(st.one_of(st.integers(0, 2**33), st.integers(0, 2**300)), min_size=1, max_size=8))
 def test_seeds_are_those_of_numpy(numbers):
-    words = np.empty(5, dtype=np.uint64)
-    fill(seeded(numbers), words)
-    np.testing.assert_array_equal(words, numpys(numbers, 5))
+    np.testing.assert_array_equal(WordStream(*numbers).at_least(5), numpys(numbers, 5))
 
 
 @pytest.mark.parametrize(("purpose", "number"), [("selection", 0), ("estimation", 1), ("training", 2)])
@@ -73,10 +71,11 @@ def test_the_key_of_a_stream_never_changes(purpose, number):
 
 @pytest.mark.parametrize("numbers", [[0], [0, 0, 0, 0, 0], [2**32 - 1], [2**32], [2**64 - 1, 1], [1 << 127, 0, 2, 9]])
 def test_a_long_stream_in_portions(numbers):
-    state, parts = seeded(numbers), []
+    found, parts = WordStream(*numbers), []
     for size in (1, 0, 7, 1000, 20_000):
-        parts.append(np.empty(size, dtype=np.uint64))
-        fill(state, parts[-1])
+        parts.append(found.at_least(size)[:size])
+        found.use(size)
+        found = found.fork()
     np.testing.assert_array_equal(np.concatenate(parts), numpys(numbers, 21_008))
 
 

@@ -12,7 +12,7 @@ from starcert.math.ballots import Ballots
 from starcert.math.flips import ShownFlips
 from starcert.methods.own_votes import AttackVotes, OwnTally
 from starcert.objects.noise import attack_axes_of_values
-from starcert.sampling.sampler import own_chunk
+from starcert.sampling.attacked import own_chunk
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from starcert.math.attacked_sites import sites_by_pool
 from starcert.math.ballots import Ballots
 from starcert.math.flips import ShownFlips
 from starcert.methods.own_votes import AttackVotes, OwnTally
-from starcert.sampling.sampler import own_chunk
+from starcert.sampling.attacked import own_chunk
 
 
 class ClassWorld(ValuedWorld):

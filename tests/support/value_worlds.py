@@ -5,10 +5,10 @@ from itertools import combinations, product
 import numpy as np
 from evidence_worlds import ValuedWorld, World
 
+from starcert.math.attacked_sites import LevelAttacks
 from starcert.math.ballots import Ballots
 from starcert.math.bets import FRACTIONS
 from starcert.math.flips import ShownFlips
-from starcert.math.listed import LevelAttacks
 from starcert.math.values import ValueEvidence
 
 

@@ -19,10 +19,10 @@ import starcert as sc
 from starcert.math import choices
 from starcert.math import evidence as engine
 from starcert.math.bets import SCALE, OwnBet, bet_below, capital_of, count_capital, needed, with_reserve
-from starcert.math.confidence import Votes
 from starcert.math.evidence import FlipEvidence
 from starcert.math.frontier import Frontier
 from starcert.math.pooling import level_weight
+from starcert.math.votes import Votes
 from starcert.methods.evidence import _clean_verdict, find_verdicts
 
 ALPHA = Fraction(1, 5)

@@ -14,11 +14,10 @@ import pytest
 from evidence_worlds import adding, deleting, symmetric
 from scipy.optimize import linprog
 
-from starcert.math.attacked_sites import AttackAxis
+from starcert.math.attacked_sites import AttackAxis, group_attacks
 from starcert.math.ballots import Ballots
+from starcert.math.choices import RecordedCopies
 from starcert.math.collective import JointEvidence, changed_at_most
-from starcert.math.copies import RecordedCopies
-from starcert.math.listed import group_attacks
 
 ALPHA = 0.2
 DELTA = Fraction(1, 5)

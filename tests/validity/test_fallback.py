@@ -16,12 +16,13 @@ import pytest
 from margin_worlds import ClassWorld, OwnClassVotes
 
 import starcert as sc
-from starcert.math.confidence import Bounds, Votes, clopper_pearson
+from starcert.math.confidence import Bounds, clopper_pearson
 from starcert.math.evidence import FlipEvidence
 from starcert.math.fallback import BlindAnswers, Contest
 from starcert.math.frontier import Frontier
 from starcert.math.margins import Slacks
 from starcert.math.pooling import level_weight
+from starcert.math.votes import Votes
 from starcert.methods.evidence import find_verdicts
 
 ALPHA = Fraction(1, 5)

@@ -11,7 +11,7 @@ import pytest
 
 import starcert as sc
 from starcert.classifiers import Classifier
-from starcert.math import switched_votes
+from starcert.math import closed_forms
 from starcert.methods.hashed import HashedVotes
 from starcert.objects.sites import Sites
 
@@ -230,14 +230,14 @@ def false_claims(bases, n_groups, **options):
 
 
 def test_counting_only_voters_that_change_sides_claims_what_is_false(monkeypatch):
-    honest = switched_votes.known_gains
+    honest = closed_forms.known_gains
     assert not any(false_claims(tables(3, 4, seed=13), 3))
-    monkeypatch.setattr(switched_votes, "known_gains", lambda *given: np.where(honest(*given) == 2, 2, 0))
+    monkeypatch.setattr(closed_forms, "known_gains", lambda *given: np.where(honest(*given) == 2, 2, 0))
     assert any(false_claims(tables(3, 4, seed=13), 3))
 
 
 def test_ties_that_count_for_the_answer_claim_what_is_false(monkeypatch):
-    honest = switched_votes.winners
+    honest = closed_forms.winners
     bases = [Table((np.random.default_rng(15).random(64) < 0.6).astype(int), 2)]
     assert not any(false_claims(bases, 4))
 
@@ -245,7 +245,7 @@ def test_ties_that_count_for_the_answer_claim_what_is_false(monkeypatch):
         answers, needed = honest(votes, n_classes)
         return answers, needed + (np.arange(n_classes) < answers[:, None])
 
-    monkeypatch.setattr(switched_votes, "winners", lenient)
+    monkeypatch.setattr(closed_forms, "winners", lenient)
     assert any(false_claims(bases, 4))
 
 

@@ -12,8 +12,8 @@ from decided_plan_worlds import SLACK, drawn, plan_for_one_flip
 from scipy.special import betaincinv
 
 import starcert as sc
-from starcert.math.bets import capital_against
 from starcert.math.confidence import anytime_bounds
+from starcert.math.limits import capital_against
 from starcert.methods import early_stopping as decided_plan
 
 ALPHA = 0.1

@@ -15,7 +15,7 @@ from value_worlds import ValueWorld, attacks_of, bits, largest_ratio, levels_up_
 
 import starcert as sc
 from starcert.math.bets import FRACTIONS, needed
-from starcert.math.copies import RecordedCopies
+from starcert.math.choices import RecordedCopies
 from starcert.math.limits import upper_limit
 from starcert.math.values import ENDS, bounds_of_steps, thresholds_of
 

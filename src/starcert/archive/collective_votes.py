@@ -25,7 +25,8 @@ from starcert.claims.collective import Collective, CollectiveClaim
 from starcert.claims.question import Question
 from starcert.math.attacked_sites import AttackAxis
 from starcert.math.ballots import Ballots
-from starcert.math.confidence import Votes, check_alpha
+from starcert.math.confidence import check_alpha
+from starcert.math.votes import Votes
 from starcert.objects.noise import Noise
 from starcert.system.errors import InvalidParameterError
 

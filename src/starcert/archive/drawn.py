@@ -16,8 +16,7 @@ import numpy as np
 from starcert.archive.kept import targets_in_order
 from starcert.archive.side_arrays import PackedArrays, pack_arrays, read_side, write_side
 from starcert.archive.untrusted import Field, MalformedError
-from starcert.math.chunks import MAX_CHUNK_COUNTS, ChunkCounts, SmallCounts, chunk_type
-from starcert.math.confidence import Counts, Votes
+from starcert.math.votes import MAX_CHUNK_COUNTS, ChunkCounts, Counts, SmallCounts, Votes, chunk_type
 from starcert.system.errors import InvalidParameterError
 
 SIDE = ".chunks.npz"  # how the name of its file ends

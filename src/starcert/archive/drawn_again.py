@@ -30,9 +30,8 @@ from starcert.claims.intervals import KeptSites
 from starcert.claims.question import Question
 from starcert.classifiers.base import Classifier
 from starcert.math.ballots import Ballots
-from starcert.math.chunks import ChunkCounts
-from starcert.math.confidence import Votes
 from starcert.math.flips import Flips, Integers, ShownFlips
+from starcert.math.votes import ChunkCounts, Votes
 from starcert.methods.estimator import GraphLike
 from starcert.methods.exhaustive import ExactClassifier
 from starcert.methods.numbers import SmoothedRegressor
@@ -41,8 +40,8 @@ from starcert.methods.smoothed import SmoothedClassifier
 from starcert.objects import Sites
 from starcert.objects.binding import Problem, first_axis_of_sites
 from starcert.objects.threats import Threat
+from starcert.sampling.attacked import Attack
 from starcert.sampling.batch import flips_of
-from starcert.sampling.sampler import Attack
 from starcert.system.errors import ArchiveError, InvalidParameterError, whole_number
 from starcert.system.output import progress_bar
 from starcert.voting.ask import Again, Asking, Batch, ask, asked_again

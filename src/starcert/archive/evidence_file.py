@@ -20,10 +20,17 @@ import numpy.typing as npt
 from starcert.archive.listed_attacks import LISTED, attack_parts, take_attacks
 from starcert.archive.side_arrays import PackedArrays, pack_arrays
 from starcert.archive.untrusted import MalformedError
-from starcert.math.attacked_sites import MAX_EVIDENCE_SITES, NO_AXIS, AttackAxis, describe_attack, sites_by_pool
+from starcert.math.attacked_sites import (
+    MAX_EVIDENCE_SITES,
+    NO_AXIS,
+    AttackAxis,
+    AttackList,
+    changed_sites,
+    describe_attack,
+    sites_by_pool,
+)
 from starcert.math.ballots import Ballots, OwnTally
 from starcert.math.flips import as_positions
-from starcert.math.listed import AttackList, changed_sites
 from starcert.objects.laws import axis_moves
 from starcert.objects.noise import Noise, attack_axes_of_values, first_axis_of_axes
 from starcert.system.errors import InvalidParameterError

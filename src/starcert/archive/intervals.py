@@ -38,10 +38,12 @@ from starcert.claims.intervals import Claim, IntervalProof, KeptSites
 from starcert.claims.proof import Rows
 from starcert.claims.question import Question
 from starcert.classifiers.values import ValueRange
+from starcert.math.arithmetic import Whole
 from starcert.math.ballots import Ballots
 from starcert.math.channels import MAX_RADIUS
-from starcert.math.confidence import Votes, check_alpha
-from starcert.math.values import MAX_VOTES, Whole
+from starcert.math.confidence import check_alpha
+from starcert.math.values import MAX_VOTES
+from starcert.math.votes import Votes
 from starcert.objects import TargetNodes
 from starcert.objects.noise import MAX_SITES, Noise, RadiusLike
 from starcert.objects.threats import Threat, read_threat

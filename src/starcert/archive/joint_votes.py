@@ -14,9 +14,8 @@ from starcert.archive.evidence_file import GraphEvidence, Whole
 from starcert.archive.listed_attacks import AttackIndex
 from starcert.archive.untrusted import MalformedError
 from starcert.claims.question import Question
-from starcert.math.attacked_sites import AttackAxis
+from starcert.math.attacked_sites import AttackAxis, AttackList
 from starcert.math.ballots import Ballots
-from starcert.math.listed import AttackList
 from starcert.objects.noise import Noise
 
 

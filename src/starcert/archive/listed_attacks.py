@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.archive.side_arrays import PackedArrays
-from starcert.math.attacked_sites import AttackAxis
-from starcert.math.copies import Level
-from starcert.math.listed import AttackList
+from starcert.math.attacked_sites import AttackAxis, AttackList
+from starcert.math.choices import Level
 from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from starcert.archive.claims import MAX_VOTES
 from starcert.archive.evidence_file import SIDE, GraphEvidence
 from starcert.archive.side_arrays import read_side
 from starcert.archive.untrusted import Field
-from starcert.math.audit import Audit
+from starcert.math.votes import Audit
 from starcert.objects.laws import Law, law_from_json
 from starcert.objects.noise import Noise
 from starcert.system.errors import InvalidParameterError

@@ -25,9 +25,10 @@ from starcert.archive.premises import (
 from starcert.archive.record import Archive, states_margins
 from starcert.archive.untrusted import VERSION, Field, MalformedError, archive_errors, read_untrusted
 from starcert.math.channels import MAX_RADIUS
-from starcert.math.confidence import ANYTIME, CLOPPER_PEARSON, Votes, check_alpha
+from starcert.math.confidence import ANYTIME, CLOPPER_PEARSON, check_alpha
 from starcert.math.fallback import BlindAnswers, check_threshold
 from starcert.math.frontier import Radius
+from starcert.math.votes import Votes
 from starcert.objects.noise import MAX_SITES, Noise
 from starcert.system.errors import ArchiveError
 

@@ -22,10 +22,11 @@ from starcert.archive.claims import MAX_VOTES, Claim
 from starcert.archive.evidence_file import GraphEvidence
 from starcert.archive.kept import Kept, plain_settings
 from starcert.archive.listed_attacks import AttackIndex, question_to_json
-from starcert.math.confidence import ANYTIME, CLOPPER_PEARSON, Bounds, Votes, anytime_bounds, bounds_of, check_alpha
+from starcert.math.attacked_sites import AttackList
+from starcert.math.confidence import ANYTIME, CLOPPER_PEARSON, Bounds, anytime_bounds, bounds_of, check_alpha
 from starcert.math.frontier import Radius
 from starcert.math.limits import counts_alpha
-from starcert.math.listed import AttackList
+from starcert.math.votes import Votes
 from starcert.objects.noise import Noise
 from starcert.system.errors import InvalidParameterError
 from starcert.system.output import as_frame

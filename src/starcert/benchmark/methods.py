@@ -22,7 +22,7 @@ from starcert.benchmark.folds import Nodes, Objects, has_core
 from starcert.benchmark.networks import ALPHA, Networks
 from starcert.benchmark.outcomes import ANY, KINDS, Result, Timed, fewer, kind_of, outcome_of, speaks_to
 from starcert.claims.outcomes import Outcome
-from starcert.math.linked import Links
+from starcert.math.closed_forms import Links
 from starcert.models import LinkPropagation, LinkVotes
 from starcert.objects.neighbours import nearest_neighbours
 

@@ -19,8 +19,8 @@ from starcert.claims.sentences import cells_of, sentence_of
 from starcert.claims.slack import tradeoffs_of
 from starcert.claims.verdict import FoundAttack, Limits, State, Verdict, Verdicts
 from starcert.claims.vote_proof import in_box
+from starcert.math.choices import Level
 from starcert.math.confidence import Bounds
-from starcert.math.copies import Level
 from starcert.math.fallback import PLAIN, Contest
 from starcert.math.frontier import Frontier, flips_covered
 from starcert.objects.kinds import Kind

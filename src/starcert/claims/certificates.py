@@ -25,9 +25,9 @@ from starcert.claims.question import Question
 from starcert.claims.sentences import cells_of, summary_of
 from starcert.claims.verdict import Limits, Verdicts
 from starcert.claims.vote_proof import VoteProof
-from starcert.math.audit import Audit
-from starcert.math.confidence import Bounds, Votes
+from starcert.math.confidence import Bounds
 from starcert.math.frontier import Frontier
+from starcert.math.votes import Audit, Votes
 from starcert.objects import TargetNodes
 from starcert.objects.graph_kind import GRAPHS
 from starcert.objects.kinds import Kind

@@ -15,12 +15,14 @@ import numpy as np
 
 from starcert.claims.question import Question
 from starcert.classifiers.base import Classifier, DrawsItself
+from starcert.math.arithmetic import Floats
+from starcert.math.attacked_sites import group_attacks
 from starcert.math.ballots import Ballots
-from starcert.math.collective import Floats, JointEvidence, Matrices, changed_at_most
-from starcert.math.confidence import Votes, check_alpha
+from starcert.math.collective import JointEvidence, Matrices, changed_at_most
+from starcert.math.confidence import check_alpha
 from starcert.math.evidence import MAX_FLIPS
 from starcert.math.flips import Integers
-from starcert.math.listed import group_attacks
+from starcert.math.votes import Votes
 from starcert.objects.binding import Problem
 from starcert.objects.threats import Threat
 from starcert.system.errors import InvalidParameterError, whole_number

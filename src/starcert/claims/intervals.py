@@ -25,13 +25,13 @@ from starcert.claims.proof import Proof
 from starcert.claims.question import Question
 from starcert.claims.slack import tradeoffs_of
 from starcert.classifiers.values import ValueRange
-from starcert.math.attacked_sites import AttackAxis, ListedAxis, n_attacks, pools_of
+from starcert.math.attacked_sites import AttackAxis, LevelAttacks, ListedAxis, group_attacks, n_attacks, pools_of
 from starcert.math.bets import needed
-from starcert.math.confidence import Votes, check_alpha
+from starcert.math.confidence import check_alpha
 from starcert.math.evidence import MAX_ATTACKS
 from starcert.math.flips import Integers
-from starcert.math.listed import LevelAttacks, group_attacks
 from starcert.math.values import ENDS, ValueEvidence, bounds_of_steps, upper_by_radius
+from starcert.math.votes import Votes
 from starcert.objects import Sites
 from starcert.objects.binding import attack_axes, why_no_evidence
 from starcert.objects.laws import real_number

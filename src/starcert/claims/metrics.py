@@ -22,7 +22,7 @@ from starcert.claims.outcomes import Labels, Mask, Outcome, Outcomes, SizeCounts
 from starcert.claims.slack import too_few_votes, votes_needed
 from starcert.claims.smoothed_outcomes import unknown_at
 from starcert.claims.verdict import lies_within
-from starcert.math.copies import Level
+from starcert.math.choices import Level
 from starcert.math.frontier import levels_of
 from starcert.objects.noise import RadiusLike
 from starcert.system.errors import InvalidParameterError

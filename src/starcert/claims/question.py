@@ -10,11 +10,10 @@ from typing import Self
 
 import numpy as np
 
-from starcert.math.attacked_sites import AttackAxis, axes_at
-from starcert.math.copies import Level
+from starcert.math.attacked_sites import AttackAxis, AttackList, LevelAttacks, axes_at, changed_sites, group_attacks
+from starcert.math.choices import Level
 from starcert.math.flips import Integers
 from starcert.math.frontier import levels_below, levels_of
-from starcert.math.listed import AttackList, LevelAttacks, changed_sites, group_attacks
 from starcert.objects.binding import attack_axes
 from starcert.objects.noise import Noise
 from starcert.objects.sites import Sites

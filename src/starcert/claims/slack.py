@@ -15,10 +15,9 @@ from typing import TypedDict, Unpack, get_args, overload
 import numpy as np
 import numpy.typing as npt
 
-from starcert.math.bets import anytime_limit
 from starcert.math.channels import Product
 from starcert.math.confidence import check_alpha
-from starcert.math.limits import counts_alpha, share_of_alpha, upper_limit
+from starcert.math.limits import anytime_limit, counts_alpha, share_of_alpha, upper_limit
 from starcert.math.margins import Slacks, Tradeoff
 from starcert.objects.noise import Noise, RadiusLike
 from starcert.system.errors import InvalidParameterError

@@ -13,7 +13,7 @@ from starcert.claims.outcomes import NEVER, TOO_FAR, Outcome, Outcomes, beyond, 
 from starcert.claims.question import NO_ATTACK
 from starcert.claims.slack import slacks_of
 from starcert.claims.verdict import lies_within
-from starcert.math.copies import Level
+from starcert.math.choices import Level
 from starcert.math.frontier import Frontier, flips_covered
 from starcert.objects.threats import Threat
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from starcert.math.attacked_sites import AttackAxis
-from starcert.math.copies import Level
+from starcert.math.choices import Level
 from starcert.math.frontier import Frontier
 from starcert.objects.convert import load_module
 from starcert.objects.layers import EDGE_LAYERS
@@ -23,11 +23,11 @@ from starcert.objects.sites import Sites
 from starcert.objects.threats.attacks import VALUES, Attacks
 from starcert.objects.threats.valence import keep_valences
 from starcert.objects.words import attack_words
-from starcert.sampling.sampler import Attack
+from starcert.sampling.attacked import Attack
 
 if TYPE_CHECKING:
+    from starcert.math.attacked_sites import AttackList
     from starcert.math.ballots import OwnTally
-    from starcert.math.listed import AttackList
 
 
 State = Literal["certified", "broken", "open"]

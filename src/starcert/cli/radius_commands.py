@@ -14,7 +14,8 @@ from starcert.claims.certificate import Certificate
 from starcert.claims.certificates import Certificates, certify
 from starcert.claims.slack import slacks_of
 from starcert.cli.command_line import JsonOption, app, report
-from starcert.math.confidence import Bounds, History, Votes, check_alpha, clopper_pearson
+from starcert.math.confidence import Bounds, check_alpha, clopper_pearson
+from starcert.math.votes import History, Votes
 from starcert.objects.noise import Noise
 from starcert.objects.words import AttackWords
 from starcert.report.findings import anchored_notice

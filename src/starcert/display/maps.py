@@ -28,7 +28,8 @@ from starcert.display.drawing import (
     with_notes,
 )
 from starcert.display.plane import Plane
-from starcert.math.confidence import Votes, clopper_pearson
+from starcert.math.confidence import clopper_pearson
+from starcert.math.votes import Votes
 from starcert.objects.noise import Noise, RadiusLike
 from starcert.system.output import at_most
 

@@ -16,11 +16,15 @@ from threading import RLock
 from types import FunctionType
 from typing import Any, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 from flint import arb, fmpq
 
 from starcert.system.errors import StarcertWarning
 
 Exact: TypeAlias = Any  # an `arb` or an `fmpq`
+Whole: TypeAlias = npt.NDArray[np.int64]
+Floats: TypeAlias = npt.NDArray[np.float64]
 
 LOCK = RLock()  # the working precision of flint belongs to the process: one thread at a time
 

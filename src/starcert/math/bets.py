@@ -18,11 +18,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from flint import arb, ctx
 
-from starcert.math.arithmetic import LOCK, compiled, exact_number, float_below
+from starcert.math.arithmetic import LOCK, Floats, Whole, compiled, float_below
 from starcert.math.fallback import PLAIN, Contest
+from starcert.math.limits import mixture
 
 FRACTIONS = np.array([0.95, 0.6, 0.37, 0.23, 0.14, 0.08, 0.04])  # the capital is shared evenly between these stakes
 SCALE = 2**32  # logarithms of capital are counted in whole multiples of 1/SCALE
@@ -30,9 +30,6 @@ MAX_VOTES = 2**28  # with at most this many votes, sums of logarithms stay withi
 NO_CAPITAL = -(2**50)  # the logarithm of a capital of nothing, in 1/SCALE
 RESERVE = Fraction(1, 20)  # of the capital against an attack is not bet on the shared votes but kept for its own
 _MARGIN = 1e-12  # more than the rounding errors of a logarithm here: its argument is at least 1/20
-
-Whole = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 class Bet(NamedTuple):
@@ -135,61 +132,10 @@ def count_capital(count: int, total: int, limit: float = 0.5) -> int:
     more = 128 + math.ceil(-total * math.log2(min(limit, 1 - limit)))
     for bits in (128, more):  # thousands of votes that are all 0 take more
         with LOCK, ctx.workprec(bits):
-            logarithm = _mixture(count, total, arb(limit))
+            logarithm = mixture(count, total, arb(limit))
             if logarithm.is_finite():
                 return math.floor(float_below((logarithm * SCALE).lower()))
     return NO_CAPITAL
-
-
-def capital_against(count: int, total: int, limit: float) -> float:
-    """The logarithm of a capital against "the probability is at least `limit`", after `count` of `total` votes.
-
-    With u the limit, m the count and n the total, it is the mean of (v/u)ᵐ((1−v)/(1−u))ⁿ⁻ᵐ over all v < u, by the law
-    of arcsine; −∞ where m/n ≥ u. It decides when to look and where to stop: `anytime_limit` proves what is claimed.
-    """
-    if count >= limit * total:
-        return -math.inf
-    if limit >= 1:
-        return math.inf
-    from scipy.special import betainc, betaln  # noqa: PLC0415  (a fifth of a second: only where votes are bounded)
-
-    one, other = count + 0.5, total - count + 0.5
-    mixed = float(betaln(one, other)) + math.log(betainc(one, other, limit)) - math.log(2 * math.asin(math.sqrt(limit)))
-    return mixed - count * math.log(limit) - (total - count) * math.log1p(-limit)
-
-
-@lru_cache(maxsize=2**14)
-def anytime_limit(count: int, total: int, share: Fraction) -> float:
-    """A float u with P(the true probability exceeds u at any look) ≤ `share` < 1/2.
-
-    It is the least u that `capital_against` rejects. Wherever that capital is 2 or more it increases with u (see
-    docs/mathematics.md), so all larger u are rejected as well. Proved in ball arithmetic.
-    """
-    if count >= total:
-        return 1.0
-    goal = -math.log(share)
-    low, high = count / total, 1.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        if middle in (low, high):
-            break
-        low, high = (low, middle) if capital_against(count, total, middle) >= goal else (middle, high)
-    step = high * 2.0**-40
-    while high < 1 and not _rejects(count, total, high, share):  # at most 100 times: steps double, from 2⁻¹⁰⁰ or more
-        high, step = min(1.0, high + step), 2 * step
-    return high
-
-
-def _rejects(count: int, total: int, p: float, share: Fraction) -> bool:
-    with LOCK, ctx.workprec(64):  # three times as fast as 128 bits, for a loss in the last digits
-        return bool(_mixture(count, total, arb(p)) >= -exact_number(share).log())
-
-
-def _mixture(count: int, total: int, limit: arb) -> arb:
-    """The logarithm of the mean over v < u of (v/u)ᵐ((1−v)/(1−u))ⁿ⁻ᵐ, by the law of arcsine, in a ball."""
-    mixed = limit.beta_lower(arb(count) + arb("0.5"), arb(total - count) + arb("0.5")).log()  # not regularised
-    mixed -= (2 * limit.sqrt().asin()).log()
-    return mixed - (count * limit.log() + (total - count) * (1 - limit).log())
 
 
 def class_and_rival(counts: Whole, label: int) -> tuple[int, int]:

@@ -21,11 +21,10 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from starcert.math.arithmetic import compiled
+from starcert.math.arithmetic import Floats, compiled
 from starcert.math.channels import Channel, Outcome, Product, log_quotient
 from starcert.system.errors import InvalidParameterError
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 HalfKey: TypeAlias = tuple[tuple[int, int], ...]  # what a half is made of: (factor, power) pairs
 
 NEGLIGIBLE = 1e-30

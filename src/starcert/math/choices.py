@@ -8,24 +8,81 @@ others.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
 from functools import cached_property
+from math import prod
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.math.attacked_sites import AttackAxis, chance_of, ratio_of, shares_of, sites_by_pool
+from starcert.math.arithmetic import Floats, Whole
+from starcert.math.attacked_sites import (
+    AttackAxis,
+    ListedAxis,
+    axes_at,
+    chance_of,
+    pools_of,
+    ratio_of,
+    shares_of,
+    sites_by_pool,
+)
 from starcert.math.ballots import Ballots
 from starcert.math.bets import FRACTIONS, OwnBet, Wager, bet_below, stakes_below
-from starcert.math.copies import Level, RecordedCopies, below
 from starcert.math.fallback import PLAIN, Contest
 from starcert.math.pooling import SUMMED, PooledAxes, Scheme, bins_of, choose_limits, pool_of
 
 STAGE_GROWTH = 8  # stages of the bet end after 1, 8, 64, … chunks
 PRIOR_VOTES = 20.0  # the failure rate of a bin is shrunk to that of all bins with this weight, in votes
 
-Whole = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+Level = tuple[int, ...]
+
+
+class RecordedCopies:
+    """The flips of an object's noisy copies by the axes on which it may be attacked."""
+
+    def __init__(self, flips: Ballots, axes: Sequence[AttackAxis], contest: Contest = PLAIN) -> None:
+        self.axes, self.contest = tuple(axes), contest
+        self.sizes = tuple(len(axis.sites) for axis in self.axes)
+        self.pools = pools_of(self.axes)
+        self.n_votes = flips.n_copies
+        self._flips = flips
+        self._matrices: dict[int, npt.NDArray[np.bool_]] = {}
+
+    def listed(self, level: Level, listed: Iterable[int]) -> list[ListedAxis]:
+        """These axes with the attacks of a level on them."""
+        found = []
+        for axis in listed:
+            law = self.axes[axis].law
+            found.append(ListedAxis(self.sizes[axis], level[axis], law.moves, len(law.outcomes), self.pools[axis]))
+        return found
+
+    def matrix(self, axis: int) -> npt.NDArray[np.bool_]:
+        """The outcomes that the recorded copies show on an axis, see `shown_outcomes`."""
+        if axis not in self._matrices:
+            self._matrices[axis] = shown_outcomes(self._flips, self.axes[axis])
+        return self._matrices[axis]
+
+    def ratios(self, level: Level, listed: Iterable[int]) -> Floats:
+        """At least the likelihood ratio of each number of each outcome on each listed axis; 0 where there is none."""
+        ratios = np.ones(())
+        for axis in listed:
+            law, count = self.axes[axis].law, level[axis]
+            own = np.zeros((count + 1,) * len(law.outcomes))
+            for shares in shares_of(law, count):
+                own[shares] = ratio_of(law, count, shares)
+            with np.errstate(over="ignore", invalid="ignore"):  # ∞ · 0: there is no such number of outcomes
+                ratios = np.nan_to_num(np.multiply.outer(ratios, own * SUMMED), nan=0.0, posinf=np.inf)
+        return ratios
+
+    def unseen(self, level: Level, axes: Iterable[int]) -> Fraction:
+        """The probability that an object attacked on these axes shows what the clean one never does."""
+        return 1 - prod(((1 - self.axes[axis].law.unseen) ** level[axis] for axis in axes), start=Fraction(1))
+
+    def room(self, level: Level, axes: Iterable[int]) -> float:
+        """At most the limit less what objects that are attacked on these axes show and the clean one never does."""
+        return below(float(Fraction(self.contest.limit) - self.unseen(level, axes)))
 
 
 class Choices(RecordedCopies):
@@ -155,3 +212,63 @@ def ends_of_stages(chunks: int) -> list[int]:
 def pooled_axes(level: Level, scheme: Scheme) -> tuple[int, ...]:
     """The attacked axes that a scheme does not list."""
     return tuple(axis for axis, number in enumerate(level) if number and axis not in scheme.listed)
+
+
+def below(x: float) -> float:
+    """A number below the true difference that x was rounded from."""
+    return x - 2.0**-50
+
+
+MAX_FLIPS_AT_ONCE = 2**24  # entries of the matrix of flips that `influences` makes
+
+
+def influences(record: Ballots, axes: Sequence[AttackAxis]) -> npt.NDArray[np.float64]:
+    """For each site how much likelier the class loses if that site is attacked in the worst way: E[Y·L] − E[Y].
+
+    An estimate; 0 where it is less than twice its standard error, or the record does not say which sites flipped.
+    """
+    found = np.zeros(record.n_sites)
+    for sites, gain, error in _gains(record, axes):
+        found[sites] = np.maximum(found[sites], np.where(gain > 2 * error, gain, 0.0).max(axis=1))
+    return found
+
+
+def sure_influences(record: Ballots, axes: Sequence[AttackAxis], errors: float) -> npt.NDArray[np.float64]:
+    """As `influences`, less this many standard errors; −∞ where nothing is known."""
+    found = np.full(record.n_sites, -np.inf)
+    for sites, gain, error in _gains(record, axes):
+        found[sites] = np.maximum(found[sites], (gain - errors * error).max(axis=1))
+    return found
+
+
+SiteGains: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.float64]]
+
+
+def _gains(record: Ballots, axes: Sequence[AttackAxis]) -> Iterator[SiteGains]:
+    """Some sites, and for each of them and each of its moves E[Y·L] − E[Y] with its standard error."""
+    n_votes, against = record.n_copies, len(record)
+    if not record.complete or not against:
+        return
+    for axis in axes if record.sites is None else axes_at(axes, record.sites):
+        step = max(1, MAX_FLIPS_AT_ONCE // (against * axis.law.moves * len(axis.law.outcomes)))
+        for start in range(0, len(axis.sites), step):
+            some = axis.sites[start : start + step]
+            part = axis._replace(sites=some, values=axis.values[start : start + step])
+            shown = shown_outcomes(record, part).sum(axis=0)
+            flips = shown.reshape(len(some), axis.law.moves, -1)
+            stayed, ratios = against - flips.sum(axis=2), np.array(axis.law.shown)
+            gain = (flips @ ratios + stayed * axis.law.stayed - against) / n_votes
+            error = np.sqrt(flips @ (ratios - 1) ** 2 + stayed * (axis.law.stayed - 1) ** 2) / n_votes
+            yield some, gain, error
+
+
+def shown_outcomes(flips: Ballots, axis: AttackAxis) -> npt.NDArray[np.bool_]:
+    """Marks the votes that show each outcome of a flip of each choice on an axis, shape (votes, choices · outcomes)."""
+    if axis.moves is None:
+        return flips.matrix(axis.sites)
+    shown, clean = flips.values(axis.sites), axis.values.astype(np.int64)
+    value = np.where(shown < 0, clean, shown)[:, :, None]
+    outcome = axis.moves.outcomes[clean[:, None], np.arange(axis.law.moves), value]
+    numbers = np.arange(1, len(axis.law.outcomes) + 1, dtype=np.uint8)
+    shows: npt.NDArray[np.bool_] = outcome[..., None] == numbers
+    return shows.reshape(len(shown), axis.n_choices * len(numbers))

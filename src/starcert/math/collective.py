@@ -22,13 +22,12 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from starcert.math.arithmetic import compiled
-from starcert.math.attacked_sites import AttackAxis
+from starcert.math.arithmetic import Floats, Whole, compiled
+from starcert.math.attacked_sites import AttackAxis, LevelAttacks
 from starcert.math.ballots import Ballots
 from starcert.math.bets import SCALE, Bet, bet_below, capital_of
-from starcert.math.copies import RecordedCopies, below
+from starcert.math.choices import RecordedCopies, below
 from starcert.math.flips import Mask
-from starcert.math.listed import LevelAttacks
 from starcert.math.pooling import SUMMED
 
 MAX_CAPITALS = 2**25  # targets × attacks that are held at a time
@@ -38,8 +37,6 @@ MAX_EXACT = 2**24  # floats of single precision hold whole numbers up to this
 MAX_LOGARITHM = 600  # larger capitals count as this one: sums of them stay finite
 ROUNDED = 2.0**-30  # more than the relative errors of all sums here: those of at most 2²⁰ positive terms
 
-Whole = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Counted = npt.NDArray[np.floating]  # whole numbers
 
 

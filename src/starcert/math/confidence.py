@@ -15,177 +15,19 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, get_args, overload
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from starcert.math.audit import Audit
-from starcert.math.ballots import Ballots
-from starcert.math.bets import anytime_limit
-from starcert.math.chunks import ChunkCounts
 from starcert.math.fallback import BlindAnswers, Contest, contests_of
-from starcert.math.limits import chooses_multi_class, share_of_alpha, upper_limit
+from starcert.math.limits import anytime_limit, chooses_multi_class, share_of_alpha, upper_limit
+from starcert.math.votes import Counts, Votes
 from starcert.system.errors import InvalidParameterError
 
-Counts = npt.NDArray[np.int64]
 CLOPPER_PEARSON, ANYTIME = "clopper-pearson", "anytime"  # the bounds that `verify` can prove, by name
 MAX_LISTED = 20  # at most this many classes are listed in a message
-History: TypeAlias = Literal["fixed", "looked", "stopped"]  # how a number of votes came about
 Family: TypeAlias = Literal["each", "all"]  # alpha is that of each certificate by itself, or of all of them together
-
-
-@dataclass(frozen=True, eq=False)
-class Votes:
-    """Counts of the base classifier's answers on noisy copies: one row a target, one column a class.
-
-    A target is what is classified: a graph as a whole, which is one row then, or each of many of its parts. The
-    `history` is how the number of votes came about. "fixed": before anyone saw one of them; "looked": fixed, but some
-    were seen before, in a store or by another bound; "stopped": by a plan that saw them come. Clopper–Pearson bounds
-    are for "fixed" alone.
-
-    Example:
-        >>> Votes([[970, 30]], selection=[[98, 2]]).counts.sum()
-        np.int64(1000)
-    """
-
-    counts: Counts  # estimation votes, shape (rows, classes)
-    selection: Counts | None  # selection votes of the same shape; None: the class is chosen on `counts`
-    objects: Counts = field(repr=False)  # for each row the number of its graph; by default each is a graph of its own
-    targets: Counts = field(repr=False)  # for each row the number of the target in its graph; by default 0
-    history: History = field(repr=False)
-    records: Sequence[Ballots | None] = field(repr=False)  # for each row the copies that are against its class
-    audit: Audit | None = field(repr=False)  # how many copies were classified again; None: not known
-    ballots: Sequence[Ballots | None] = field(repr=False)  # for each graph the copies that are kept; () if none are
-    blind: BlindAnswers | None = field(repr=False)  # what each row falls back to; None: plain smoothing
-    chunks: ChunkCounts | None = field(repr=False)  # how they were drawn, and counted chunk by chunk; None: not known
-
-    def __init__(
-        self,
-        counts: npt.ArrayLike,
-        selection: npt.ArrayLike | None = None,
-        *,
-        objects: npt.ArrayLike | None = None,
-        targets: npt.ArrayLike | None = None,
-        history: History = "fixed",
-        records: Sequence[Ballots | None] | None = None,
-        audit: Audit | None = None,
-        ballots: Sequence[Ballots | None] = (),
-        blind: BlindAnswers | None = None,
-        chunks: ChunkCounts | None = None,
-    ) -> None:
-        table = _as_counts(counts, "counts")
-        rows = np.arange(len(table))
-        checked: dict[str, Any] = {
-            "counts": table,
-            "selection": None if selection is None else _as_counts(selection, "selection"),
-            "objects": _as_key(rows if objects is None else objects, "objects", len(rows)),
-            "targets": _as_key(0 * rows if targets is None else targets, "targets", len(rows)),
-            "history": history,
-            "records": (None,) * len(rows) if records is None else records,
-            "audit": audit,
-            "ballots": ballots,
-            "blind": blind,
-            "chunks": chunks,
-        }
-        if records is None and ballots:
-            objects = np.unique(checked["objects"], return_inverse=True)[1].reshape(-1)
-            checked["records"] = TargetBallots(ballots, objects, checked["targets"])
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
-        if history not in get_args(History):
-            raise InvalidParameterError("history", f"be one of {', '.join(get_args(History))}", history)
-        if len({*zip(self.objects.tolist(), self.targets.tolist(), strict=True)}) < len(rows):
-            raise InvalidParameterError("targets", "be different in the rows of one object", self.targets.tolist()[:8])
-        if len(self.records) != len(rows):
-            raise InvalidParameterError("records", f"be one, or None, for each of {len(rows)} rows", len(self.records))
-        if self.selection is not None and self.selection.shape != table.shape:
-            hint = "Give one row a graph and one column a class in both."
-            must = f"have the shape of 'counts', {table.shape}"
-            raise InvalidParameterError("selection", must, self.selection.shape, hint)
-        if self.blind is not None:
-            self.blind.check(*self.counts.shape)
-            if self.selection is None:
-                raise InvalidParameterError("selection", "is missing: a fallback needs selection votes.")
-
-    def __len__(self) -> int:
-        return len(self.counts)
-
-    @property
-    def labels(self) -> Counts:
-        """The class of each row, as the selection votes choose it; without any, as the votes do."""
-        votes = self.counts if self.selection is None else self.selection
-        return votes.argmax(axis=1) if self.blind is None else self.blind.chosen(votes)
-
-    @property
-    def contests(self) -> list[Contest]:
-        """The condition on the class of each row."""
-        return contests_of(self.blind, self.labels)
-
-    def row(self, index: int) -> Votes:
-        """The votes on one target."""
-        rows = [index]
-        selection = None if self.selection is None else self.selection[rows]
-        keys: dict[str, Any] = {"objects": self.objects[rows], "targets": self.targets[rows]}
-        keys["blind"] = None if self.blind is None else self.blind.of_rows(rows)
-        keys |= {"records": (self.records[index],), "ballots": (), "chunks": None}
-        return replace(self, counts=self.counts[rows], selection=selection, **keys)
-
-
-class TargetBallots(Sequence[Ballots | None]):
-    """For each row of votes the copies that are against its class, made from the ballots of its graph on request."""
-
-    def __init__(self, ballots: Sequence[Ballots | None], objects: Counts, targets: Counts) -> None:
-        self._ballots, self._objects, self._targets = ballots, objects, targets
-
-    def __len__(self) -> int:
-        return len(self._objects)
-
-    @overload
-    def __getitem__(self, index: int) -> Ballots | None: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Ballots | None]: ...
-    def __getitem__(self, index: int | slice) -> Ballots | Sequence[Ballots | None] | None:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        of_graph = self._ballots[int(self._objects[index])]
-        if of_graph is None or of_graph.labels is None:
-            return None
-        return of_graph.of_target(int(self._targets[index]))
-
-
-def _as_key(values: npt.ArrayLike, name: str, n_rows: int) -> Counts:
-    array = np.asarray(values)
-    if array.shape != (n_rows,) or array.dtype.kind not in "iu" or (n_rows and array.min() < 0):
-        raise InvalidParameterError(name, f"be a whole number, 0 or more, for each of {n_rows} rows", values)
-    key = array.astype(np.int64)
-    key.setflags(write=False)
-    return key
-
-
-def _as_counts(values: npt.ArrayLike, name: str) -> Counts:
-    try:
-        array = np.asarray(values)
-        if array.dtype.kind not in "biufO":
-            raise TypeError("text, dates and complex numbers are not counts")
-        as_float = array.astype(float)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidParameterError(name, "be a table of counts", values, "Give one row a graph.") from None
-    if array.ndim != 2 or array.shape[1] < 2:
-        must = "have one row a graph and one column a class, with at least two classes"
-        hint = "Wrap a single row of counts in a list: [[970, 30]]."
-        raise InvalidParameterError(name, must, f"an array of shape {array.shape}", hint)
-    wrong = ~((as_float >= 0) & (as_float <= 2**53) & (as_float == np.floor(as_float)))
-    if wrong.any():
-        row, column = map(int, np.argwhere(wrong)[0])
-        got = array[row : row + 1, column].tolist()[0]
-        raise InvalidParameterError(f"{name}[{row}][{column}]", "be a whole number of votes, 0 or more", got)
-    empty = np.flatnonzero(as_float.sum(axis=1) == 0)
-    if empty.size:
-        raise InvalidParameterError(f"{name}[{empty[0]}]", "hold at least one vote", array[empty[0]].tolist())
-    counts = array.astype(np.int64)
-    counts.setflags(write=False)
-    return counts
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,13 +28,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from starcert.math.attacked_sites import AttackAxis, attack_number, describe_attack
+from starcert.math.arithmetic import Floats, Whole
+from starcert.math.attacked_sites import AttackAxis, LevelAttacks, attack_number, describe_attack
 from starcert.math.ballots import Ballots
 from starcert.math.bets import FRACTIONS, MAX_VOTES, NO_CAPITAL, Bet, bet_below, capital_of, needed, with_reserve
-from starcert.math.choices import Choices, pooled_axes
-from starcert.math.copies import Level
+from starcert.math.choices import Choices, Level, pooled_axes
 from starcert.math.fallback import PLAIN, Contest
-from starcert.math.listed import LevelAttacks
 from starcert.math.pooling import Scheme, level_weight, schemes_of
 from starcert.math.weighing import Columns, Weights, columns_of, weigh
 
@@ -43,8 +42,6 @@ MAX_FLIPS = 2**28  # the largest matrix of votes × listed sites
 DANGEROUS = 32  # attacks, the most dangerous ones, that have votes of their own first
 FEW = 2**16  # more attacks than these are weighed only after votes at attacked objects were tried
 
-Whole = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Attack = tuple[int, ...]  # the attacked sites, ascending: see `AttackAxis.attacked`
 
 

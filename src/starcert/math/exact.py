@@ -26,16 +26,8 @@ from typing import NamedTuple
 import numpy as np
 from flint import arb, ctx, fmpz
 
-from starcert.math.arithmetic import LOCK, Exact, exact_number, lower_end, midpoint, nearest_float, upper_end
-from starcert.math.cells import (
-    Floats,
-    HalfKey,
-    count_cells,
-    evenly_spaced_log_ratios,
-    halve,
-    log_ratio_of_count,
-    window,
-)
+from starcert.math.arithmetic import LOCK, Exact, Floats, exact_number, lower_end, midpoint, nearest_float, upper_end
+from starcert.math.cells import HalfKey, count_cells, evenly_spaced_log_ratios, halve, log_ratio_of_count, window
 from starcert.math.channels import Channel, Outcome, Product
 from starcert.system.errors import PrecisionError
 

@@ -30,8 +30,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from starcert.math.arithmetic import compiled, float_at_least, float_below
-from starcert.math.cells import Floats, Halves
+from starcert.math.arithmetic import Floats, compiled, float_at_least, float_below
+from starcert.math.cells import Halves
 from starcert.math.channels import Product
 from starcert.math.exact import Prover
 

@@ -25,10 +25,9 @@ from math import comb, prod
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from flint import arb, ctx
 
-from starcert.math.arithmetic import LOCK, exact_number, float_at_least, upper_end
+from starcert.math.arithmetic import LOCK, Floats, exact_number, float_at_least, upper_end
 from starcert.math.attacked_sites import ListedAxis, SiteLaw, n_attacks, ratio_of, shares_of
 from starcert.math.bets import growth
 
@@ -37,8 +36,6 @@ MAX_MASSES = 2**18  # the largest table of J × bins
 RARE = 1 / 64  # A bin has at least this mass
 SUMMED = 1 + 2.0**-30  # more than the relative error of a sum of at most MAX_MASSES rounded positive terms
 CAPS = 12  # how many caps of λ are tried
-
-Floats = npt.NDArray[np.float64]
 
 
 class PooledAxes(NamedTuple):

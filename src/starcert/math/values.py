@@ -29,13 +29,13 @@ from math import ceil
 import numpy as np
 import numpy.typing as npt
 
-from starcert.math.attacked_sites import AttackAxis, attack_number, n_attacks
+from starcert.math.arithmetic import Floats, Whole
+from starcert.math.attacked_sites import AttackAxis, LevelAttacks, attack_number, n_attacks
 from starcert.math.ballots import Ballots
 from starcert.math.bets import Bet, capital_of, centred_bet
-from starcert.math.copies import Level, RecordedCopies
+from starcert.math.choices import Level, RecordedCopies
 from starcert.math.flips import AnyIntegers
 from starcert.math.limits import upper_limit
-from starcert.math.listed import LevelAttacks
 from starcert.math.margins import RELATIVE_ERROR, Tradeoff
 from starcert.math.weighing import Columns, Weights, columns_of, weigh
 
@@ -43,9 +43,6 @@ ENDS = 2**16
 MAX_VOTES = 2**24  # with at most this many votes, sums of logarithms stay within 64 bits
 FEW = 64  # attacks for which an end is searched at once, those that look worst
 LOWERED = 1 - 2.0**-20  # more than all relative errors of a likelihood ratio, of which `ratios` is at least that
-
-Whole = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 class ValueEvidence:

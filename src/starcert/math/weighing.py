@@ -18,13 +18,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from starcert.math.arithmetic import compiled
+from starcert.math.arithmetic import Floats, Whole, compiled
 from starcert.math.attacked_sites import ListedAxis, n_attacks
 from starcert.math.bets import Bet, capital_of
 
 WORD = 64
-Whole = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 

@@ -28,17 +28,18 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.classifiers.base import Classifier, check_alone, check_regrouped
-from starcert.math.attacked_sites import MAX_EVIDENCE_SITES, influences
-from starcert.math.audit import COPIES, Audit
+from starcert.math.attacked_sites import MAX_EVIDENCE_SITES
 from starcert.math.ballots import Ballots
-from starcert.math.confidence import Votes
+from starcert.math.choices import influences
+from starcert.math.votes import COPIES, Audit, Votes
 from starcert.objects import Sites
 from starcert.objects.binding import attack_axes
 from starcert.objects.laws import Law
 from starcert.objects.noise import Noise
+from starcert.sampling.attacked import Attack, values_at_attacks
 from starcert.sampling.batch import Copies, replace_sites, select_copies
 from starcert.sampling.draws import UInt64s
-from starcert.sampling.sampler import Attack, expected_flips, values_at_attacks
+from starcert.sampling.sampler import expected_flips
 from starcert.sampling.streams import WordStream
 from starcert.voting.ask import Asking, Batch, ask, check_kept, fitting_batch_of, sampler_of
 from starcert.voting.plans import Job

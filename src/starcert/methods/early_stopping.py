@@ -30,15 +30,14 @@ from typing_extensions import override
 
 from starcert.claims.question import Question
 from starcert.claims.slack import slacks_of
-from starcert.math.attacked_sites import AttackAxis, sure_influences
-from starcert.math.bets import capital_against, class_and_rival
-from starcert.math.chunks import chunk_ends
-from starcert.math.confidence import Votes
-from starcert.math.copies import Level
+from starcert.math.attacked_sites import AttackAxis
+from starcert.math.bets import class_and_rival
+from starcert.math.choices import Level, sure_influences
 from starcert.math.evidence import FlipEvidence
 from starcert.math.fallback import PLAIN, Contest
-from starcert.math.limits import AlphaShares
+from starcert.math.limits import AlphaShares, capital_against
 from starcert.math.margins import RELATIVE_ERROR
+from starcert.math.votes import Votes, chunk_ends
 from starcert.methods.evidence import evidence_of
 from starcert.objects.binding import Problem, attack_axes
 from starcert.objects.threats import Threat

@@ -20,19 +20,18 @@ from starcert.claims.certificates import Certificates
 from starcert.claims.question import Question
 from starcert.claims.verdict import Grounds, Verdict, Verdicts, lies_within
 from starcert.claims.vote_proof import VoteProof
-from starcert.math.attacked_sites import AttackAxis, axes_at
-from starcert.math.bets import anytime_limit, class_and_rival
-from starcert.math.confidence import Votes
-from starcert.math.copies import Level
+from starcert.math.attacked_sites import AttackAxis, LevelAttacks, axes_at
+from starcert.math.bets import class_and_rival
+from starcert.math.choices import Level
 from starcert.math.evidence import FEW, FlipEvidence, Weighed
 from starcert.math.frontier import Frontier, levels_below, levels_of
-from starcert.math.limits import AlphaShares, upper_limit
-from starcert.math.listed import LevelAttacks
+from starcert.math.limits import AlphaShares, anytime_limit, upper_limit
+from starcert.math.votes import Votes
 from starcert.methods.audit import audit_attacked
 from starcert.methods.open_level import OpenLevel, by_weighing
 from starcert.methods.own_votes import AttackVotes, OwnVotes
 from starcert.objects.binding import attack_axes
-from starcert.sampling.sampler import Attack
+from starcert.sampling.attacked import Attack
 from starcert.system.output import Advance
 from starcert.voting.plans import Job
 from starcert.voting.store import VoteStore

@@ -4,7 +4,7 @@
     rule    "counting": each change turns a voter from A to B    "exact": what changes do to each voter is tried
 
 The exact rule tries all attacks of at most `tried` changes inside each group by `ExactClassifier`, assumes the worst
-beyond, and finds the worst division of a budget over the groups (`math/switched_votes.py`).
+beyond, and finds the worst division of a budget over the groups (`math/closed_forms.py`).
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from typing_extensions import Unpack
 from starcert.claims.certificates import Certificates
 from starcert.classifiers.base import Classifier
 from starcert.classifiers.derived import EachClass
-from starcert.math import switched_votes as votes
-from starcert.math.switched_votes import Truths, Whole
+from starcert.math import closed_forms as votes
+from starcert.math.arithmetic import Whole
+from starcert.math.closed_forms import Truths
 from starcert.methods.estimator import GraphLike, as_objects
 from starcert.methods.exhaustive import ExactClassifier, any_changes
 from starcert.methods.hashed_voters import Cell, HashedVoters, Reached, budget_of
@@ -118,9 +119,9 @@ class HashedVotes:
                 2 * np.add(*np.ogrid[: most[0] + 1, : most[1] + 1]), (*needed.shape, *np.add(most, 1))
             )
         else:
-            full = votes.largest_gains(found.votes, answers, self.base.n_classes)[..., None, None]
             known = votes.known_gains(found.votes, answers, found.reached)
-            lost = votes.largest_sums(np.where(found.covered[:, None], known, full), most)
+            possible = found.reached | ~found.covered[:, :, None]
+            lost = votes.largest_sums(votes.known_gains(found.votes, answers, possible), most)
         certified = np.all(lost < needed[..., None, None], axis=1)
         broken: Truths = np.zeros_like(certified)
         if rule == "exact" and not budget.relaxed:

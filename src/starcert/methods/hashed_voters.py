@@ -16,8 +16,8 @@ from starcert.claims.certificate import Certificate
 from starcert.claims.certificates import Certificates
 from starcert.claims.proof import SizedProof, Whole
 from starcert.claims.verdict import FoundAttack, Verdict
-from starcert.math import switched_votes
-from starcert.math.switched_votes import Truths
+from starcert.math import closed_forms
+from starcert.math.closed_forms import Truths
 from starcert.methods.exhaustive import ANY, any_law
 from starcert.methods.tried_attacks import TriedAttacks
 from starcert.objects import Sites
@@ -304,13 +304,13 @@ class HashedVoters(SizedProof):
         """The attack that breaks a row: the best division of its changes over the voters."""
         reached, n_classes = self.reached, self.reached.reached.shape[2]
         votes, changed = reached.votes[[row]], reached.reached[row]
-        answers, needed = switched_votes.winners(votes, n_classes)
-        gains = switched_votes.known_gains(votes, answers, reached.reached[[row]])[0]
+        answers, needed = closed_forms.winners(votes, n_classes)
+        gains = closed_forms.known_gains(votes, answers, reached.reached[[row]])[0]
         for cell in self.budget.cells[int(self.broken_sizes[row]) - 1]:
             for rival in range(n_classes):
                 parts = dict[int, tuple[Cell, int]]()
                 total = 0
-                for voter, part in enumerate(switched_votes.best_division(gains[rival], cell)):
+                for voter, part in enumerate(closed_forms.best_division(gains[rival], cell)):
                     if gain := int(gains[rival, voter][part]):
                         others = changed[voter, :, *part] & (np.arange(n_classes) != votes[0, voter])
                         parts[voter] = part, rival if others[rival] else int(others.argmax())

@@ -17,7 +17,7 @@ from starcert.claims.certificate import Certificate
 from starcert.claims.certificates import Certificates
 from starcert.claims.proof import Rows, SizedProof, Whole
 from starcert.claims.verdict import FoundAttack, Verdict
-from starcert.math.linked import LinkAttacks, Links, breaking_links
+from starcert.math.closed_forms import LinkAttacks, Links, breaking_links
 from starcert.methods.hashed_voters import Budget, Cell, budget_of
 from starcert.objects import Graph, Sites, TargetNodes
 from starcert.objects.threats import AnyFlips, Controlled, LocalBudget, Rewire, Swap, Threat, read_threat

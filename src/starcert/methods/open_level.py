@@ -16,11 +16,11 @@ import numpy.typing as npt
 from starcert.claims.verdict import FoundAttack, Verdict
 from starcert.math.attacked_sites import describe_attack
 from starcert.math.bets import SCALE, OwnBet, capital_of, class_and_rival, count_capital, needed
-from starcert.math.copies import Level
+from starcert.math.choices import Level
 from starcert.math.evidence import FlipEvidence, Weighed, breaking_share, dangerous_attacks
 from starcert.math.fallback import Contest
 from starcert.methods.own_votes import AttackVotes
-from starcert.sampling.sampler import OWN_CHUNKS, OWN_ENDS, Attack
+from starcert.sampling.attacked import OWN_CHUNKS, OWN_ENDS, Attack
 
 # An attack that is not settled after 2¹⁶ votes is too close to call.
 LOOKS = *OWN_ENDS[1:-1], *sorted({OWN_ENDS[-1] * round(2 ** (half / 2)) for half in range(21)})  # to settle attacks

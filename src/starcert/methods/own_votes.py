@@ -24,7 +24,7 @@ from starcert.math.ballots import OwnTally
 from starcert.objects import Sites
 from starcert.objects.binding import attack_axes
 from starcert.objects.noise import Noise
-from starcert.sampling.sampler import Attack, AttackedCopies, own_chunk
+from starcert.sampling.attacked import Attack, AttackedCopies, own_chunk
 from starcert.system.errors import InvalidParameterError
 from starcert.voting.ask import Asking, Batch, ask, fitting_batch_of
 from starcert.voting.counting import ChangedError

@@ -23,8 +23,9 @@ from starcert.claims.certificates import Certificates, certify
 from starcert.claims.collective import Collective, matrices_of
 from starcert.claims.vote_proof import VoteProof
 from starcert.classifiers.base import Classifier
-from starcert.math.confidence import Bounds, Family, Votes, anytime_bounds, check_alpha, clopper_pearson
+from starcert.math.confidence import Bounds, Family, anytime_bounds, check_alpha, clopper_pearson
 from starcert.math.fallback import BlindAnswers
+from starcert.math.votes import Votes
 from starcert.methods.audit import audit_votes
 from starcert.methods.estimator import ABSTAIN, GraphLike, SmoothedEstimator, as_object, as_objects, bound_problem
 from starcert.methods.evidence import with_evidence

@@ -28,7 +28,7 @@ from starcert.objects import Sites
 from starcert.objects.threats import Threat
 from starcert.objects.threats.attacks import NO_CHANGE, Attacks
 from starcert.objects.threats.numbered import NumberedAttacks
-from starcert.sampling.attacked_view import ShowAttacked, attacked_view, fitting_attacks
+from starcert.sampling.attacked import ShowAttacked, attacked_view, fitting_attacks
 from starcert.sampling.batch import Copies
 from starcert.system.errors import InvalidParameterError, StoreError, StoreSettingsError
 from starcert.system.files import write_whole

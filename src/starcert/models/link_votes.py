@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.claims.certificates import Certificates
-from starcert.math.linked import LinkAttacks, Links, safe_sizes, sums_of_votes
+from starcert.math.closed_forms import LinkAttacks, Links, safe_sizes, sums_of_votes
 from starcert.methods.links import LinkAttack, LinkProof, link_attacks, node_rows
 from starcert.objects import Graph, Sites
 from starcert.objects.content import read_only

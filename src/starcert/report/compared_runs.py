@@ -17,7 +17,7 @@ from starcert.claims.metrics import has_sites, right
 from starcert.claims.outcomes import Outcomes
 from starcert.claims.question import size_within
 from starcert.claims.smoothed_outcomes import unknown_at
-from starcert.math.copies import Level
+from starcert.math.choices import Level
 from starcert.objects.threats import Threat
 from starcert.report.blocks import Notice
 from starcert.report.findings import stated

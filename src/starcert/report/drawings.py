@@ -19,7 +19,7 @@ from starcert.claims.certificates import Certificates
 from starcert.claims.columns import in_words
 from starcert.claims.outcomes import Outcome, size_steps
 from starcert.claims.verdict import MAX_NAMED, FoundAttack
-from starcert.math.attacked_sites import influences
+from starcert.math.choices import influences
 from starcert.objects import Region
 from starcert.objects.binding import attack_axes
 from starcert.objects.kinds import kind_of

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from starcert.archive import Archive
 from starcert.claims import metrics
 from starcert.claims.outcomes import SizeCounts, in_words
-from starcert.math.confidence import Votes
+from starcert.math.votes import Votes
 from starcert.objects.binding import why_no_evidence
 from starcert.objects.noise import Noise
 from starcert.objects.threats import AnyFlips, Box

@@ -1,4 +1,4 @@
-"""The sampler of an object: noisy copies of it, or of it under attack, by whichever method is cheapest; their memory.
+"""The sampler of an object: noisy copies of it, by whichever method is cheapest; and their memory.
 
 Samplers work on positions and values of sites. What they draw is shown through the view of the object. It never depends
 on memory: a chunk is drawn in portions, so that what must fit is 64 copies as bits, or the flips of one copy, and one
@@ -8,13 +8,9 @@ copy as the classifier sees it. Whether it fits is known before the first copy i
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from hashlib import blake2b
-from itertools import accumulate, chain
 from threading import Lock
-from typing import TypeAlias
 from weakref import ref
 
 import numpy as np
@@ -26,7 +22,7 @@ from starcert.objects.laws.law import Law
 from starcert.objects.layers import PAIRS
 from starcert.objects.noise import Noise
 from starcert.sampling.batch import Copies
-from starcert.sampling.draws import LANES, Draw, Method, PackedDraw, Positions, SiteSampler, Values
+from starcert.sampling.draws import LANES, Draw, Method, PackedDraw, SiteSampler
 from starcert.sampling.sparse import FLIP_BYTES, SparseSites, pools_of
 from starcert.sampling.streams import DenseBits, DenseValues, WordStream
 from starcert.sampling.views import are_bits, shows_graphs, view_of
@@ -49,18 +45,6 @@ MAX_OTHERS_ON_DEVICE = 2**25
 
 MIN_KEPT, MAX_KEPT, MAX_KEPT_SITES = 8, 512, 2**20
 """Samplers that are kept, those last made: at least 8, and more while they have few sites together."""
-
-OWN_CHUNKS = (8, 8, 8, 8, 16, 16)
-"""The first 64 votes at an attacked object come in chunks of these sizes, and all later ones 64 at a time: most attacks
-are settled by about 20 votes."""
-
-OWN_ENDS = tuple(accumulate(OWN_CHUNKS, initial=0))
-
-MAX_SHOWN = 2**14  # attacked sites that are kept, each with 64 copies
-
-Attack: TypeAlias = tuple[int, ...]
-"""The flat positions of the attacked sites, ascending. Where sites have more than two values, each with the rank of its
-new value: see `AttackAxis.attacked`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,92 +174,6 @@ def kinds_of_sites(sites: Sites, laws: list[Law]) -> tuple[list[tuple[Law, int]]
     return kinds, kind
 
 
-def own_chunk(chunk: int) -> range:
-    """The numbers of the votes of a chunk at an attacked object.
-
-    Example:
-        >>> own_chunk(0), own_chunk(5), own_chunk(6)
-        (range(0, 8), range(48, 64), range(64, 128))
-    """
-    if chunk < len(OWN_CHUNKS):
-        return range(*OWN_ENDS[chunk : chunk + 2])
-    first = LANES * (chunk - len(OWN_CHUNKS) + 1)
-    return range(first, first + LANES)
-
-
-class AttackedCopies:
-    """Draws noisy copies of an object under attack: copies of the clean one with the attacked sites drawn anew.
-
-    Sites are independent under the noise, so the attacked sites are drawn by the law of their new value and no attacked
-    object is ever made. Copies come in words of 64. The clean ones of a word have a stream, and so has each attacked
-    site, keyed by (seed, the object's key, the site, number of the word): what is drawn for an attack does not depend
-    on the other attacks. Attacks share the noise on what they have in common. That is allowed, because the votes at one
-    attacked object are independent of each other, and no proof compares two attacks.
-    """
-
-    def __init__(self, sites: Sites, noise: Noise, seed: int) -> None:
-        noise = noise_for_sites(noise, [sites])
-        method = method_of(sites, noise)
-        self._sampler, self._view = site_sampler(sites, noise, method), view_of(sites, method)
-        self._sites, self._seed = sites, seed
-        self._laws, self._values = sampled_laws(sites, noise), sites.values
-        self._shown = lru_cache(MAX_SHOWN)(self._draw_shown)
-
-    def draw(self, attacks: Sequence[Attack], chunk: int) -> Copies:
-        """The copies of a chunk for each attacked object, those of the first attack first."""
-        votes = own_chunk(chunk)
-        word, lane = divmod(votes.start, LANES)
-        lanes, drawn = slice(lane, lane + len(votes)), self._sampler.draw(self._stream("", word), LANES)
-        numbers = np.array(list(chain.from_iterable(attacks)), dtype=np.int64)
-        shown = [self._shown(number, word)[lanes] for number in numbers.tolist()]
-        values = np.concatenate([np.empty(0, dtype=np.uint8), *shown])
-        first = len(votes) * np.repeat(np.arange(len(attacks)), [len(attack) for attack in attacks])
-        copies = (first[:, None] + np.arange(len(votes))).reshape(-1)
-        positions = np.repeat(numbers % self._sites.n_sites, len(votes))
-        return self._view(drawn[lanes].repeated(len(attacks)).replace(copies, positions, values))
-
-    def _draw_shown(self, number: int, word: int) -> Values:
-        """The values of an attacked site in the copies of a word."""
-        (position,), (before,), (after,) = _moves_of(self._sites, self._values, [number])
-        law = self._laws[int(self._sites.regions_at(position))].attacked(int(before), int(after))
-        return DenseValues([law], np.zeros(1, dtype=np.int64)).draw_values(self._stream(number, word), LANES)[:, 0]
-
-    def _stream(self, site: int | str, word: int) -> WordStream:
-        key = repr((self._seed, self._sites.clean.key, "attack", site, word)).encode()
-        return WordStream(int.from_bytes(blake2b(key, digest_size=16).digest()))
-
-
-def _moves_of(sites: Sites, clean: Values, attacked: npt.ArrayLike) -> tuple[Positions, Values, Positions]:
-    """The positions of attacked sites, and their values before and after."""
-    ranks, positions = np.divmod(np.asarray(attacked, dtype=np.int64), sites.n_sites)
-    before = clean[positions]
-    return positions, before, ranks + (ranks >= before)
-
-
-def values_at_attacks(
-    attacks: Iterable[Attack], sites: Sites, noise: Noise, stream: WordStream
-) -> tuple[Positions, Positions, Values]:
-    """Noisy values of the attacked sites of some copies, each with its own attack: for the audit, not for votes.
-
-    Probabilities are used to the digits of a float, but what has probability 0 is never shown.
-
-    Returns:
-        For each attacked site of each copy the number of the copy, the position of the site, and its value.
-    """
-    listed = list(attacks)
-    copies = np.repeat(np.arange(len(listed)), [len(each) for each in listed])
-    positions, before, after = _moves_of(sites, sites.values, list(chain.from_iterable(listed)))
-    regions = sites.regions_at(positions)
-    moves = regions << 16 | before.astype(np.int64) << 8 | after  # one number each: values are bytes
-    uniform = (stream.at_least(max(1, len(copies)))[: len(copies)] >> np.uint64(11)) * 2.0**-53
-    values, laws = np.empty(len(copies), dtype=np.uint8), sampled_laws(sites, noise)
-    for move in np.unique(moves).tolist():
-        chances = np.array(laws[move >> 16].attacked(move >> 8 & 255, move & 255), dtype=np.float64)
-        here, shown = moves == move, np.flatnonzero(chances)
-        values[here] = shown[np.searchsorted(np.cumsum(chances[shown])[:-1], uniform[here], side="right")]
-    return copies, positions, values
-
-
 EDGE_BYTES = 16  # bytes of an edge in the list of a copy's edges: two node indices
 
 SITE_BYTES = {True: 17, False: 64}
@@ -290,9 +188,6 @@ SPARSE_BYTES = FLIP_BYTES + 40
 
 NODE_VALUE_BYTES = 16
 """Bytes of a value of node data that are sites, in one copy: itself, and the numbers as which it is shown."""
-
-MAX_BYTES_EACH = 1000
-"""More than any method takes for a site, a node or an edge: objects that fit by this measure need no closer look."""
 
 MAX_BATCH_BYTES = 2**30  # bytes that a batch on a CPU may take, as edges and as the classifier sees it
 
@@ -331,19 +226,13 @@ def _seen_bytes(sites: Sites, n_edges: float, copy_bytes: CopyBytes) -> float:
 
 def check_fits(sites: Sites, noise: Noise, *, name: str, free: int, device: str = "cpu", copy_bytes: CopyBytes) -> None:
     """Refuses a graph whose noisy copies do not fit: how many bytes are needed, how many are free, what would fit."""
-    most, n_nodes, seen = sites.n_sites, 0, 0.0
-    if shows_graphs(sites):
-        most, n_nodes = most + sites.graph.n_edges, sites.graph.n_nodes
-        seen = copy_bytes(n_nodes, most)
-    if MAX_BYTES_EACH * (most + n_nodes) + 16 * n_nodes**2 + seen <= free:
-        return  # whatever the noise is: most objects are small
     needed = _bytes(sites, noise, device, copy_bytes)
     if needed <= free:
         return
     reason, advice = f"there are {sites.n_sites:,} sites", "Take fewer sites into the regions."
     if shows_graphs(sites):
         edges = f"this noise leaves {expected_edges(sites, noise):,.0f} edges in a copy"
-        reason = f"{n_nodes:,} nodes have {sites.n_sites:,} sites, and {edges}"
+        reason = f"{sites.graph.n_nodes:,} nodes have {sites.n_sites:,} sites, and {edges}"
         advice = "Let the noise add fewer edges, such as all=0.1/0.001; or take a smaller graph, or a model on edges."
     raise StarcertError(
         f"The noisy copies of {name} do not fit: {reason}. One copy at a time takes {in_words(needed)}, and there are "

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from starcert.math.audit import COPIES
+from starcert.math.votes import COPIES
 from starcert.objects import Sites
 from starcert.objects.binding import sampled_laws
 from starcert.objects.noise import Noise

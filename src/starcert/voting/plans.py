@@ -26,9 +26,9 @@ from typing_extensions import override
 
 from starcert.classifiers.base import CHUNK_SIZE, Classifier
 from starcert.math.ballots import Ballots
-from starcert.math.chunks import chunk_ends
 from starcert.math.fallback import BlindAnswers
 from starcert.math.flips import Integers
+from starcert.math.votes import chunk_ends
 from starcert.objects import Sites, TargetNodes
 from starcert.objects.binding import Problem
 from starcert.objects.noise import Noise

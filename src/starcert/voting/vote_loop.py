@@ -16,18 +16,18 @@ import numpy.typing as npt
 
 from starcert.classifiers.base import Classifier, OtherAnswersError
 from starcert.math.ballots import Ballots
-from starcert.math.chunks import (
+from starcert.math.fallback import BlindAnswers
+from starcert.math.flips import MAX_FLIP_BYTES, Integers, flip_bytes
+from starcert.math.votes import (
     MAX_CHUNK_COUNTS,
     MAX_CHUNKS,
     ChunkCounts,
     SmallCounts,
+    Votes,
     chunk_ends,
     chunk_lengths,
     chunk_type,
 )
-from starcert.math.confidence import Votes
-from starcert.math.fallback import BlindAnswers
-from starcert.math.flips import MAX_FLIP_BYTES, Integers, flip_bytes
 from starcert.objects.binding import Problem, first_axis_of_sites
 from starcert.sampling.sampler import expected_flips
 from starcert.sampling.streams import Purpose

@@ -12,11 +12,10 @@ from flint import arb, ctx
 import starcert as sc
 from starcert.archive.checker import collective
 from starcert.archive.checker.collective import TargetsChecker, check_claim
-from starcert.math.attacked_sites import AttackAxis
+from starcert.math.attacked_sites import AttackAxis, group_attacks
 from starcert.math.ballots import Ballots
 from starcert.math.collective import JointEvidence, changed_at_most
 from starcert.math.flips import ShownFlips
-from starcert.math.listed import group_attacks
 
 AXES = (AttackAxis(deleting(0.4, 0.1), np.arange(3)), AttackAxis(adding(0.4, 0.1), np.arange(3, 5)))
 ATTACKS = [

@@ -13,8 +13,7 @@ from starcert.archive.checker import limits
 from starcert.archive.checker.cells import CellListing, _rough_ratio, can_list
 from starcert.archive.checker.limits import limit_holds
 from starcert.claims.slack import slacks_of, tradeoffs_of
-from starcert.math.bets import anytime_limit
-from starcert.math.limits import upper_limit
+from starcert.math.limits import anytime_limit, upper_limit
 from starcert.math.margins import MultiClass
 
 

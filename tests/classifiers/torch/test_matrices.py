@@ -9,10 +9,9 @@ from starcert.claims.collective import matrices_of
 from starcert.classifiers.base import DrawsItself
 from starcert.classifiers.torch.module import DeviceMatrices
 from starcert.math import collective
-from starcert.math.attacked_sites import AttackAxis
+from starcert.math.attacked_sites import AttackAxis, group_attacks
 from starcert.math.ballots import Ballots
 from starcert.math.collective import HostMatrices, JointEvidence
-from starcert.math.listed import group_attacks
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -5,8 +5,7 @@ import pytest
 import threat_worlds as worlds
 
 import starcert as sc
-from starcert.math.attacked_sites import number_attack
-from starcert.math.listed import group_attacks
+from starcert.math.attacked_sites import group_attacks, number_attack
 from starcert.objects import Layer, Sites
 from starcert.objects.binding import attack_axes
 from starcert.objects.threats import (

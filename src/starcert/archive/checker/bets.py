@@ -22,7 +22,7 @@ from flint import acb, arb, ctx
 from starcert.math.arithmetic import exact_number, float_below
 from starcert.math.attacked_sites import AttackAxis, SiteLaw
 from starcert.math.ballots import Ballots
-from starcert.math.copies import Level
+from starcert.math.choices import Level
 from starcert.math.pooling import bins_of
 
 PRECISION = 96

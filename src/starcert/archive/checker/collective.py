@@ -40,11 +40,9 @@ from starcert.archive.checker.rows import Difference
 from starcert.archive.claims import Together
 from starcert.archive.listed_attacks import AttackIndex
 from starcert.math.arithmetic import LOCK, exact_number
-from starcert.math.attacked_sites import AttackAxis
+from starcert.math.attacked_sites import AttackAxis, AttackList
 from starcert.math.ballots import Ballots
-from starcert.math.choices import Choices
-from starcert.math.copies import Level
-from starcert.math.listed import AttackList
+from starcert.math.choices import Choices, Level
 from starcert.math.pooling import Scheme
 
 if TYPE_CHECKING:

@@ -51,25 +51,16 @@ from starcert.math.attacked_sites import (
     ListedAxis,
     attacks_of,
     axes_at,
+    group_attacks,
     number_attack,
     pools_of,
     sites_by_pool,
 )
 from starcert.math.bets import RESERVE, class_and_rival, needed, stakes_below
-from starcert.math.choices import Choices, ends_of_stages, pooled_axes
-from starcert.math.copies import Level
-from starcert.math.evidence import (
-    FEW,
-    MAX_ATTACKS,
-    MAX_FLIPS,
-    FlipEvidence,
-    Weighed,
-    breaking_share,
-    dangerous_attacks,
-)
+from starcert.math.choices import Choices, Level, ends_of_stages, pooled_axes
+from starcert.math.evidence import FEW, MAX_ATTACKS, MAX_FLIPS, FlipEvidence, Weighed, breaking_share, dangerous_attacks
 from starcert.math.fallback import Contest
 from starcert.math.limits import AlphaShares
-from starcert.math.listed import group_attacks
 from starcert.math.pooling import Scheme, bins_of, level_weight, schemes_of
 
 MAX_AGAIN = 2**14

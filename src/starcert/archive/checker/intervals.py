@@ -38,14 +38,20 @@ from starcert.archive.checker.limits import limit_holds
 from starcert.archive.checker.rows import Difference
 from starcert.archive.claims import Interval
 from starcert.math.arithmetic import LOCK, exact_number, float_below
-from starcert.math.attacked_sites import AttackAxis, ListedAxis, attack_number, attacks_of, n_attacks, pools_of
+from starcert.math.attacked_sites import (
+    AttackAxis,
+    LevelAttacks,
+    ListedAxis,
+    attack_number,
+    attacks_of,
+    n_attacks,
+    pools_of,
+)
 from starcert.math.ballots import Ballots
 from starcert.math.bets import centred_stakes, needed
 from starcert.math.channels import Product
-from starcert.math.choices import Choices
-from starcert.math.copies import Level
+from starcert.math.choices import Choices, Level
 from starcert.math.limits import upper_limit
-from starcert.math.listed import LevelAttacks
 from starcert.math.margins import Tradeoff
 from starcert.math.values import ENDS, ValueEvidence, bounds_of_steps
 

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from starcert.math.listed import row_numbers
+from starcert.math.attacked_sites import row_numbers
 from starcert.objects.binding import noise_for_sites
 from starcert.objects.kinds import kind_of
 from starcert.objects.layers import EDGE_LAYERS, Indices, Values

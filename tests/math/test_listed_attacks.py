@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.math.attacked_sites import attacks_of
-from starcert.math.listed import group_attacks, row_numbers
+from starcert.math.attacked_sites import attacks_of, group_attacks, row_numbers
 from starcert.math.pooling import Scheme
 from starcert.methods.evidence import evidence_of
 from starcert.objects.binding import attack_axes

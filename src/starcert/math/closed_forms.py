@@ -1,9 +1,15 @@
-"""The worst attack on sums of votes over links, in closed form: what each node loses by its links, added and deleted.
+"""The worst attack in closed form, on the votes of T voters and on sums of votes over links.
 
-The class of node v is the largest of own[v] + Σ votes[u] over the nodes u that v is linked to. Against a rival B of the
-answer A, a link to u does harm (votes[u, B] − votes[u, A])⁺ where it is added, and the opposite where it is deleted. So
-d deletions and a additions at v do the most harm with the d largest harms among its links and the a largest elsewhere.
-A loses iff the lead less the harm is below 0, or is 0 where B comes first.
+**Voters.** Class A has most votes, of equals the smallest class wins. It loses to B once the lead n_A − n_B has fallen
+by `needed`: by a voter that goes from A to B it falls by 2, from A to another class by 1, and from another class to B
+by 1. A change of the object reaches one voter only. With gain(g, B, r) the most by which r changes lower what voter g
+gives to the lead, an attack with R changes lowers it by the sum of gain(g, B, r_g) over voters, Σ r_g ≤ R: the largest
+sum is a knapsack with one choice for each voter.
+
+**Links.** The class of node v is the largest of own[v] + Σ votes[u] over the nodes u that v is linked to. Against a
+rival B of the answer A, a link to u does harm (votes[u, B] − votes[u, A])⁺ where it is added, and the opposite where it
+is deleted. So d deletions and a additions at v do the most harm with the d largest harms among its links and the a
+largest elsewhere. A loses iff the lead less the harm is below 0, or is 0 where B comes first.
 """
 
 from __future__ import annotations
@@ -14,13 +20,90 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from starcert.math.arithmetic import compiled
+from starcert.math.arithmetic import Whole, compiled
 
-Whole = npt.NDArray[np.int64]
+Truths = npt.NDArray[np.bool_]
 Cell = tuple[int, int]
 """At most i deletions and j additions."""
 
 NOTHING = -(2**62)  # where there is no link that could be changed so
+
+
+def winners(votes: Whole, n_classes: int) -> tuple[Whole, Whole]:
+    """The class with most votes of each row, and by how much its lead over each class must fall; 2·T + 1 over itself.
+
+    Example:
+        >>> winners(np.array([[1, 1, 0, 2]]), 3)
+        (array([1]), array([[1, 9, 2]]))
+    """
+    counts = (votes[:, :, None] == np.arange(n_classes)).sum(axis=1)
+    answers = counts.argmax(axis=1)
+    needed = counts.max(axis=1, keepdims=True) - counts + (np.arange(n_classes) > answers[:, None])
+    needed[np.arange(len(votes)), answers] = 2 * votes.shape[1] + 1
+    return answers, needed
+
+
+def known_gains(votes: Whole, answers: Whole, reached: Truths) -> Whole:
+    """The number that each voter takes from the lead over each class, by the classes that it can be made to answer.
+
+    Where nothing is known, that is any class. `reached` has the shape (rows, voters, classes, …), and the gains (rows,
+    classes, voters, …).
+    """
+    n_classes, more = reached.shape[2], (None,) * (reached.ndim - 3)
+    others = reached & (np.arange(n_classes) != votes[..., None])[(..., *more)]
+    to_rival = np.moveaxis(others, 2, 1)
+    leaves = others.any(axis=2)[:, None]
+    for_answer = (votes == answers[:, None])[:, None][(..., *more)]
+    gains: Whole = np.where(for_answer, np.maximum(2 * to_rival, leaves), to_rival)
+    return gains
+
+
+def largest_sums(gains: Whole, budget: tuple[int, int]) -> Whole:
+    """The largest sum of one gain for each voter, within each budget up to this one: the last two axes.
+
+    gains[…, g, i, j] is what at most i and j changes of two sorts do to voter g, or, at the end of an axis, any number.
+
+    Example:
+        >>> largest_sums(np.array([[[0], [0], [2]], [[0], [1], [1]]]), (4, 0))[:, 0]
+        array([0, 1, 2, 3, 3])
+    """
+    sums = np.zeros((*gains.shape[:-3], budget[0] + 1, budget[1] + 1), dtype=np.int64)
+    for voter in range(gains.shape[-3]):
+        sums = _with_voter(sums, gains[..., voter, :, :])
+    return sums
+
+
+def best_division(gains: Whole, budget: tuple[int, int]) -> list[tuple[int, int]]:
+    """The changes of two sorts that each voter gets where gains, shape (voters, …, …), add up to the largest sum.
+
+    Example:
+        >>> best_division(np.array([[[0], [0], [2]], [[0], [1], [1]]]), (2, 0))
+        [(2, 0), (0, 0)]
+    """
+    sums = [np.zeros((budget[0] + 1, budget[1] + 1), dtype=np.int64)]
+    for gain in gains:
+        sums.append(_with_voter(sums[-1], gain))
+    (i, j), found = budget, list[tuple[int, int]]()
+    for before, after, gain in zip(sums[-2::-1], sums[:0:-1], gains[::-1], strict=True):
+        own = next(
+            (a, b)
+            for a in range(min(len(gain), i + 1))
+            for b in range(min(gain.shape[1], j + 1))
+            if before[i - a, j - b] + gain[a, b] == after[i, j]
+        )
+        i, j = i - own[0], j - own[1]
+        found.append(own)
+    return found[::-1]
+
+
+def _with_voter(before: Whole, gains: Whole) -> Whole:
+    """The largest sums with one voter more."""
+    sums, (most_first, most_second) = before.copy(), before.shape[-2:]
+    for i in range(min(gains.shape[-2], most_first)):
+        for j in range(min(gains.shape[-1], most_second)):
+            taken = before[..., : most_first - i, : most_second - j] + gains[..., i, j][..., None, None]
+            np.maximum(sums[..., i:, j:], taken, out=sums[..., i:, j:])
+    return sums
 
 
 class Links(NamedTuple):
@@ -34,8 +117,8 @@ class Links(NamedTuple):
         """The links that are given once each, shape (links, 2)."""
         degrees = np.bincount(pairs.ravel(), minlength=n_nodes)
         starts = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
-        ends: npt.NDArray[np.int32] = _ends_of(pairs, starts)
-        return cls(starts, ends)
+        order = np.argsort(pairs.ravel(), kind="stable")
+        return cls(starts, pairs[:, ::-1].ravel()[order].astype(np.int32))
 
     @property
     def degrees(self) -> Whole:
@@ -53,7 +136,8 @@ class LinkAttacks(NamedTuple):
 
 def sums_of_votes(own: Whole, votes: Whole, links: Links) -> Whole:
     """The scores of all nodes, shape (nodes, classes)."""
-    found: Whole = _sums(own, votes, links.starts, links.ends)
+    found = own.copy()
+    np.add.at(found, np.repeat(np.arange(len(own)), links.degrees), votes[links.ends])
     return found
 
 
@@ -123,28 +207,6 @@ def _rewired(links: Links, node: int, lost: Whole, gained: Whole, gains: Whole, 
 def _is_linked(links: Links, node: int) -> npt.NDArray[np.bool_]:
     found = np.zeros(len(links.starts) - 1, dtype=np.bool_)
     found[links.ends[links.starts[node] : links.starts[node + 1]]] = True
-    return found
-
-
-@compiled
-def _ends_of(pairs, starts):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    ends, places = np.empty(2 * len(pairs), np.int32), starts[:-1].copy()
-    for i in range(len(pairs)):
-        u, v = pairs[i, 0], pairs[i, 1]
-        ends[places[u]] = v
-        ends[places[v]] = u
-        places[u] += 1
-        places[v] += 1
-    return ends
-
-
-@compiled
-def _sums(own, votes, starts, ends):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    found = own.copy()
-    for node in range(len(own)):
-        for place in range(starts[node], starts[node + 1]):
-            for each in range(own.shape[1]):
-                found[node, each] += votes[ends[place], each]
     return found
 
 
