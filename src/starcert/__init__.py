@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from starcert.math.votes import Votes
     from starcert.methods.estimator import ABSTAIN
     from starcert.methods.exhaustive import ExactClassifier
-    from starcert.methods.fallback import Fallback
     from starcert.methods.hashed import HashedVotes
     from starcert.methods.numbers import SmoothedRegressor
+    from starcert.methods.preparation import Fallback
     from starcert.methods.smoothed import SmoothedClassifier
     from starcert.objects import (
         Bits,
@@ -72,9 +72,9 @@ _PLACES = {
     "claims.collective": "CollectiveClaim",
     "methods.estimator": "ABSTAIN",
     "methods.exhaustive": "ExactClassifier",
-    "methods.fallback": "Fallback",
     "methods.hashed": "HashedVotes",
     "methods.numbers": "SmoothedRegressor",
+    "methods.preparation": "Fallback",
     "claims.slack": "rho_lower rho_upper slack slack_table",
     "methods.smoothed": "SmoothedClassifier",
     "claims.intervals": "ValueInterval",

@@ -13,7 +13,7 @@ from starcert import threats
 from starcert.claims.question import Question
 from starcert.objects.sites import Sites
 from starcert.objects.threats import Attacks, Threat
-from starcert.objects.threats.numbered import ENOUGH, NumberedAttacks
+from starcert.objects.threats.sets import ENOUGH, NumberedAttacks
 
 NOISE = sc.Noise(all=sc.Flip(delete=0.2, add=0.12))
 PATH = sc.Graph(5, [(0, 1), (1, 2), (2, 3)])

@@ -22,7 +22,7 @@ from starcert.claims.certificates import Certificates
 from starcert.claims.proof import Rows
 from starcert.claims.verdict import FoundAttack
 from starcert.math.channels import MAX_RADIUS
-from starcert.methods.tried_attacks import TriedAttacks
+from starcert.methods.exhaustive import TriedAttacks
 from starcert.methods.trying import MAX_COUNTED, NEVER
 from starcert.objects import TargetNodes
 from starcert.objects.graph_kind import GRAPHS

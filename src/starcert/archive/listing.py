@@ -16,14 +16,13 @@ from starcert.archive.verification import Mismatch
 from starcert.claims.question import Question
 from starcert.classifiers.base import Classifier
 from starcert.methods.estimator import GraphLike
-from starcert.methods.exhaustive import ExactClassifier
-from starcert.methods.recounting import recount as ask_again
-from starcert.methods.tried_attacks import describe
+from starcert.methods.exhaustive import ExactClassifier, describe
 from starcert.methods.trying import NEVER, Tried, attacks_at_once
+from starcert.methods.trying import recount as ask_again
 from starcert.objects import Sites
 from starcert.objects.binding import Problem
 from starcert.objects.threats import Threat, read_threat
-from starcert.objects.threats.numbered import NumberedAttacks
+from starcert.objects.threats.sets import NumberedAttacks
 from starcert.system.errors import InvalidParameterError
 from starcert.system.output import progress_bar
 from starcert.voting.plans import Job

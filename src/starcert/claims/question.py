@@ -19,7 +19,7 @@ from starcert.objects.noise import Noise
 from starcert.objects.sites import Sites
 from starcert.objects.threats import Threat, attackable
 from starcert.objects.threats.attacks import levels_of_attacks
-from starcert.objects.threats.numbered import checked_threat, digest_of_attacks, list_attacks
+from starcert.objects.threats.sets import checked_threat, digest_of_attacks, list_attacks
 from starcert.objects.threats.text import THREATS
 
 NO_ATTACK = "there is no such attack"

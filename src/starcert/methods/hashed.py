@@ -24,9 +24,8 @@ from starcert.math import closed_forms as votes
 from starcert.math.arithmetic import Whole
 from starcert.math.closed_forms import Truths
 from starcert.methods.estimator import GraphLike, as_objects
-from starcert.methods.exhaustive import ExactClassifier, any_changes
+from starcert.methods.exhaustive import ExactClassifier, TriedAttacks, any_changes, rows_of
 from starcert.methods.hashed_voters import Cell, HashedVoters, Reached, budget_of
-from starcert.methods.tried_attacks import TriedAttacks, rows_of
 from starcert.objects import Graph, Sites
 from starcert.objects.binding import Problem
 from starcert.objects.hashed_pairs import PairHash, listed

@@ -18,8 +18,7 @@ from starcert.claims.proof import SizedProof, Whole
 from starcert.claims.verdict import FoundAttack, Verdict
 from starcert.math import closed_forms
 from starcert.math.closed_forms import Truths
-from starcert.methods.exhaustive import ANY, any_law
-from starcert.methods.tried_attacks import TriedAttacks
+from starcert.methods.exhaustive import ANY, TriedAttacks, any_law
 from starcert.objects import Sites
 from starcert.objects.binding import Problem
 from starcert.objects.laws import Flip

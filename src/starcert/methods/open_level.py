@@ -7,6 +7,7 @@ another class breaks the level.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, sqrt
 
@@ -36,6 +37,7 @@ TYPICAL = 0.8  # of the limit: the same for attacks that are open, on average
 Whole = npt.NDArray[np.int64]
 
 
+@dataclass(eq=False)
 class OpenLevel:
     """A level that the votes on the clean object leave open, and votes at attacked objects.
 
@@ -43,17 +45,14 @@ class OpenLevel:
     `known` keeps attacks by scheme, counts and number: many levels share them.
     """
 
-    def __init__(
-        self,
-        evidence: FlipEvidence,
-        level: Level,
-        own: AttackVotes,
-        label: int,
-        known: dict[tuple[object, ...], Attack],
-    ) -> None:
-        self._evidence, self._level, self._own, self._label, self._known = evidence, level, own, label, known
-        self._left = own.left
-        self._search_ahead = 0
+    evidence: FlipEvidence
+    level: Level
+    own: AttackVotes
+    label: int
+    known: dict[tuple[object, ...], Attack]
+
+    def __post_init__(self) -> None:
+        self._left, self._search_ahead = self.own.left, 0
 
     def find_breaking_attack(self, weighed: Weighed, alpha: Fraction) -> Verdict | None:
         """The level broken by one of its most dangerous attacks, or None.
@@ -62,21 +61,21 @@ class OpenLevel:
         against the class goes on. The attack of rank i has a part 1/((i + 1)(i + 2)) of alpha: ranks come from the
         votes on the clean object, which are others.
         """
-        attacks = dangerous_attacks(self._evidence, self._level, weighed)
+        attacks = dangerous_attacks(self.evidence, self.level, weighed)
         ranks, going = list(range(len(attacks))), len(attacks)
         for look in SEARCH_LOOKS:
             if not ranks:
                 return None
-            if not self._own.draw([attacks[rank] for rank in ranks], look):
+            if not self.own.draw([attacks[rank] for rank in ranks], look):
                 self._search_ahead = SEARCH * len(attacks)
                 return None
-            counts = {rank: self._own.counts(attacks[rank]) for rank in ranks}
+            counts = {rank: self.own.counts(attacks[rank]) for rank in ranks}
             for rank in ranks:
-                delta = breaking_share(self._level, alpha, rank)
-                if _capital_against_class(counts[rank], self._label, self._evidence.contest) >= needed(delta):
+                delta = breaking_share(self.level, alpha, rank)
+                if _capital_against_class(counts[rank], self.label, self.evidence.contest) >= needed(delta):
                     votes = tuple(counts[rank].tolist())
                     why = f"by {sum(votes):,} votes at an attacked object"
-                    sites, values = describe_attack(self._evidence.axes, attacks[rank])
+                    sites, values = describe_attack(self.evidence.axes, attacks[rank])
                     return Verdict("broken", why, FoundAttack(sites, votes, float(delta), values))
             excess = {rank: self._excess(attacks[rank]) for rank in ranks}
             # Where the class has far more votes than any other, nothing breaks.
@@ -89,15 +88,12 @@ class OpenLevel:
 
     def settle_open_attacks(self, weighed: Sequence[Weighed]) -> Verdict:
         """The level certified by votes at all attacks that are open, by whichever scheme seems to need the fewest."""
-        plans = []
-        for each in weighed:
-            bet = self._evidence.own_bet(self._level, each.scheme)
-            if bet is not None and each.scheme.listed:
-                plans.append((_mean_votes(each, bet), each, bet))
+        bets = ((each, self.evidence.own_bet(self.level, each.scheme)) for each in weighed if each.scheme.listed)
+        plans = [(_mean_votes(each, bet), each, bet) for each, bet in bets if bet is not None]
         verdict = Verdict("open", "no votes of their own can settle its attacks")
         for votes, each, bet in sorted(plans, key=lambda plan: plan[0] * len(plan[1].rest)):
             price = self._price(each, votes)
-            if price > self._own.left:
+            if price > self.own.left:
                 number = f"{len(each.rest):,} of {each.scheme.n_attacks:,}"
                 more = max(price, _votes_needed(each, bet, each.rest) + self._search_ahead)
                 return Verdict(
@@ -107,7 +103,7 @@ class OpenLevel:
                 )
             still_open = self._draw_until_harmless(each, bet)
             if still_open is None:
-                own = f"{len(each.rest):,} of them with {self._left - self._own.left:,} votes of their own"
+                own = f"{len(each.rest):,} of them with {self._left - self.own.left:,} votes of their own"
                 return Verdict("certified", f"{by_weighing(each.scheme.n_attacks)}, {own}")
             verdict = still_open
         return verdict
@@ -126,9 +122,9 @@ class OpenLevel:
                 (i for i, look in enumerate(LOOKS) if bet.capital(look, nothing, 0) >= missing), len(LOOKS) - 1
             )
             for look in LOOKS[first:]:
-                if not self._own.draw(list(rest), look):
+                if not self.own.draw(list(rest), look):
                     why = f"{len(rest):,} attacks or more are not settled, and no votes are left"
-                    more = max(self._own.missing(list(rest), look), self._predicted(rest, weighed.needed, bet))
+                    more = max(self.own.missing(list(rest), look), self._predicted(rest, weighed.needed, bet))
                     later = _votes_needed(weighed, bet, weighed.rest[start + BATCH :])
                     return Verdict("open", why, more_votes=more + later)
                 capitals = {attack: self._capital(attack, shared, bet) for attack, shared in rest.items()}
@@ -143,17 +139,17 @@ class OpenLevel:
 
     def _excess(self, attack: Attack) -> float:
         """By how many standard deviations votes for another class exceed the limit of the contest."""
-        contest = self._evidence.contest
-        against, of = contest.score(*self._votes_for(attack), self._own.total(attack))
+        contest = self.evidence.contest
+        against, of = contest.score(*self._votes_for(attack), self.own.total(attack))
         return (against - contest.limit * of) / sqrt(contest.limit * (1 - contest.limit) * max(of, 1))
 
     def _votes_for(self, attack: Attack) -> tuple[int, int]:
         """The own votes for the class, and for the strongest other one."""
-        return class_and_rival(self._own.counts(attack), self._label)
+        return class_and_rival(self.own.counts(attack), self.label)
 
     def _price(self, weighed: Weighed, votes: int) -> int:
         """The number of further votes that bring every open attack to this many; at least that, if too few are left."""
-        own = self._own
+        own = self.own
         least = len(weighed.rest) * votes - (own.most - own.left)
         if least > own.left:  # even if all votes that there are were at these attacks
             return least
@@ -164,29 +160,29 @@ class OpenLevel:
         votes, slowest = 0.0, max(SCALE * bet.speed(CLOSEST * bet.contest.limit), 1.0)
         for attack, shared in rest.items():
             gained = self._capital(attack, shared, bet) - shared
-            speed = max(gained / max(self._own.total(attack), 1), slowest)
+            speed = max(gained / max(self.own.total(attack), 1), slowest)
             votes += min((needed - shared - gained) / speed, LOOKS[-1])
         return ceil(votes)
 
     def _capital(self, attack: Attack, shared: int, bet: OwnBet) -> int:
         """The logarithm of the capital against "another class is as likely": that of the shared votes times its own."""
-        total, against = self._own.total(attack), np.zeros(len(bet.limits), dtype=np.int64)
+        total, against = self.own.total(attack), np.zeros(len(bet.limits), dtype=np.int64)
         mine, rival = self._votes_for(attack)
         if bet.bet is None:  # flips do not matter
             against[0] = total - mine
         elif mine < total:
-            numbers = np.concatenate([tally.numbers for tally in self._own.tallies[attack]])
-            against = np.bincount(self._evidence.bins(bet.axes, numbers), minlength=len(bet.limits))
+            numbers = np.concatenate([tally.numbers for tally in self.own.tallies[attack]])
+            against = np.bincount(self.evidence.bins(bet.axes, numbers), minlength=len(bet.limits))
         return shared + bet.capital(total, against, rival)
 
     def _attack(self, weighed: Weighed, index: int) -> Attack:
         """The attacked sites of a weighed attack, without those of pooled axes."""
         listed = weighed.scheme.listed
         whole_level = weighed.parts[0].rows is not None
-        key = listed, self._level if whole_level else tuple(self._level[axis] for axis in listed), index
-        if key not in self._known:
-            self._known[key] = self._evidence.attack(weighed, index)
-        return self._known[key]
+        key = listed, self.level if whole_level else tuple(self.level[axis] for axis in listed), index
+        if key not in self.known:
+            self.known[key] = self.evidence.attack(weighed, index)
+        return self.known[key]
 
 
 def _capital_against_class(votes: Whole, label: int, contest: Contest) -> int:

@@ -34,7 +34,7 @@ from starcert.voting.store import VoteStore
 SPAN = 4096  # votes, about, that one task of a worker counts
 RECOUNTED = 16  # attacks on an object, at most, whose first votes are counted again when a run ends
 
-Counts = npt.NDArray[np.int64]
+Whole = npt.NDArray[np.int64]
 
 
 class AttackVotes(ABC):
@@ -47,7 +47,7 @@ class AttackVotes(ABC):
         self.most = self.left = most
         self.n_classes = n_classes
         self.tallies: dict[Attack, list[OwnTally]] = {}
-        self._counts: dict[Attack, Counts] = {}
+        self._counts: dict[Attack, Whole] = {}
         self._totals: dict[Attack, int] = {}
 
     @abstractmethod
@@ -64,10 +64,8 @@ class AttackVotes(ABC):
             for attack, tally in zip(some, self.count(some, chunk) if some else [], strict=True):
                 number = int(tally.counts.sum())
                 self.left -= number
-                self._counts[attack], self._totals[attack] = (
-                    self.counts(attack) + tally.counts,
-                    self.total(attack) + number,
-                )
+                self._counts[attack] = self.counts(attack) + tally.counts
+                self._totals[attack] = self.total(attack) + number
                 self.tallies.setdefault(attack, []).append(tally)
             chunk, lacking = chunk + 1, [attack for attack in lacking if self.total(attack) < votes]
         return True
@@ -76,7 +74,7 @@ class AttackVotes(ABC):
         """The number of votes that bring each of these attacks to this many."""
         return sum(max(0, votes - self.total(attack)) for attack in attacks)
 
-    def counts(self, attack: Attack) -> Counts:
+    def counts(self, attack: Attack) -> Whole:
         """The votes for each class so far."""
         return self._counts.get(attack, np.zeros(self.n_classes, dtype=np.int64))
 
@@ -147,7 +145,7 @@ class _Attacked(NamedTuple):
 
     copies: AttackedCopies
     clean: npt.NDArray[np.uint8]
-    axes: list[Counts]  # the sites whose flips each axis counts
+    axes: list[Whole]  # the sites whose flips each axis counts
 
 
 @lru_cache(2)
@@ -156,7 +154,7 @@ def _attacked(sites: Sites, noise: Noise, seed: int) -> _Attacked:
 
 
 class OwnVotes(AttackVotes):
-    """Counts votes at attacked versions of a certificate's object, here or on an executor; a run's store keeps them."""
+    """Whole votes at attacked versions of a certificate's object, here or on an executor; a run's store keeps them."""
 
     def __init__(
         self, job: Job, one: Certificate, *, most: int, store: VoteStore | None, executor: Executor | None
@@ -182,7 +180,7 @@ class OwnVotes(AttackVotes):
         return [found[attack] for attack in attacks]
 
     def check(self) -> None:
-        """Counts some of the chunks that it has given out again, drawn now or stored before: the first and the last.
+        """Whole some of the chunks that it has given out again, drawn now or stored before: the first and the last.
 
         Raises a ChangedError where the answers are others than before; those where two classes tie may be.
         """

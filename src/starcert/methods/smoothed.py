@@ -29,8 +29,7 @@ from starcert.math.votes import Votes
 from starcert.methods.audit import audit_votes
 from starcert.methods.estimator import ABSTAIN, GraphLike, SmoothedEstimator, as_object, as_objects, bound_problem
 from starcert.methods.evidence import with_evidence
-from starcert.methods.fallback import Fallback
-from starcert.methods.preparation import Preparation, plan_of
+from starcert.methods.preparation import Fallback, Preparation, plan_of
 from starcert.methods.variants import certify_variants
 from starcert.objects import Sites, binding
 from starcert.objects.binding import Problem, Regions

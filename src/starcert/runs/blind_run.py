@@ -20,7 +20,7 @@ from starcert import baselines
 from starcert.archive import BlindRow
 from starcert.baselines import BlindModel
 from starcert.datasets.dataset import Dataset
-from starcert.methods.fallback import Fallback, Predicts
+from starcert.methods.preparation import Fallback, Predicts
 from starcert.objects.content import digest
 from starcert.objects.threats import Threat
 from starcert.runs.inputs import RunInputs, TriedModel, aligned, describe_rule

@@ -18,7 +18,7 @@ from starcert.datasets.node_sites import with_node_sites
 from starcert.datasets.parts import divided, part_if_any, part_of, with_fractions
 from starcert.datasets.tables import MAX_SHOWN
 from starcert.methods.exhaustive import any_changes
-from starcert.methods.fallback import Fallback
+from starcert.methods.preparation import Fallback
 from starcert.objects import CleanObject, Graph, Partition, Sites
 from starcert.objects.binding import Problem, anchor_all, bind, noise_for_sites
 from starcert.objects.content import digest

@@ -21,7 +21,7 @@ from starcert.methods.exhaustive import any_changes
 from starcert.objects import Bits, Categories
 from starcert.objects.binding import bind_all
 from starcert.objects.threats import AnyFlips, read_threat
-from starcert.objects.threats.numbered import NumberedAttacks
+from starcert.objects.threats.sets import NumberedAttacks
 
 
 def typed(rng, n=5):
