@@ -18,7 +18,7 @@ WORDS = AttackWords(
     NOISE,
     Words(
         regions={
-            "bonds": RegionWords("bond", edges=True, covered=True),
+            "bonds": RegionWords("bond", covered=True),
             "atoms": RegionWords("atom", covered=True),
         }
     ),
@@ -107,7 +107,7 @@ def test_axes_without_sites_and_beyond_the_box_are_no_claims():
 
 def test_all_sites_of_a_small_object_leave_nothing_beyond():
     (one,) = sc.certify(sc.Bounds.certain([0.9999]), sc.Noise(all=0.4), capacity=[(2,)])
-    words = AttackWords(one.noise, Words(regions={"all": RegionWords("edge", edges=True, covered=True)}))
+    words = AttackWords(one.noise, Words(regions={"all": RegionWords("edge", covered=True)}))
     assert one.any_flips == 2
     said = "".join(in_short(one, words, NAMES))
     assert said == "No 2 or fewer steps, each an addition or deletion of an edge, turn aliphatic into aromatic."

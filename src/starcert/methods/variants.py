@@ -19,8 +19,8 @@ from starcert.claims.outcomes import Mask
 from starcert.claims.proof import SizedProof, Whole
 from starcert.claims.verdict import Verdict
 from starcert.objects import CleanObject
-from starcert.objects.choices import Choice
 from starcert.objects.threats import Threat
+from starcert.objects.vectors import Choice
 from starcert.system.errors import InvalidParameterError
 from starcert.system.output import quantity
 

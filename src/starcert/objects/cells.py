@@ -7,7 +7,6 @@ Regions are columns or positions; they must not be derived from contents, which 
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +19,7 @@ from typing_extensions import override
 from starcert.objects.columns import VectorFrame
 from starcert.objects.content import digest
 from starcert.objects.kinds import Untouched, attacked_blocks, fixed_at
-from starcert.objects.laws.mask import GIVEN, WRITTEN
+from starcert.objects.laws.values import GIVEN, WRITTEN
 from starcert.objects.layers import CELLS, WORDS, CleanObject, Indices, Layer
 from starcert.objects.noise import Noise
 from starcert.objects.sites import Sites
@@ -38,44 +37,40 @@ COPIES = 16  # masked copies of each object that `fit` trains on
 
 @dataclass(frozen=True)
 class CellFrame(VectorFrame):
-    """The part that noise leaves alone: how many sites there are, and how what is shown is put together."""
+    """The part of a row of cells, or of words, that noise leaves alone, and how what is shown is put together."""
 
     alphabet: int = 3
-    layer: ClassVar[str]
-
-    @cached_property
-    @override
-    def layers(self) -> tuple[Layer, ...]:
-        return (Layer(self.layer, self.n_columns, self.alphabet),)
-
-    @abstractmethod
-    def missing(self, column: int) -> Any:  # noqa: ANN401  (as contents are)
-        """What stands for nothing in a column."""
-
-    @abstractmethod
-    def shown(self, rows: Sequence[Sequence[Any]], which: Indices, shown: Shown, *, joined: bool) -> Any:  # noqa: ANN401
-        """These rows as a function sees them, where what is not shown is missing; `joined`: as an estimator does."""
-
-
-@dataclass(frozen=True)
-class TableFrame(CellFrame):
-    """The columns of a table."""
-
-    layer = CELLS
-    types: tuple[str | tuple[str, ...], ...] = ()  # of each column: "number", "text", or all its categories
-    library: str = "numpy"  # whose tables they are
+    types: tuple[str | tuple[str, ...], ...] = ()  # of the columns of a table: "number", "text", or all its categories
+    library: str = ""  # whose table it is; "" for a text
+    mask: str = MASK  # what stands for a hidden word
 
     @cached_property
     @override
     def key(self) -> str:
-        return digest("cells", self.names, self.types)
+        return digest("cells", self.names, self.types) if self.library else digest("words", self.n_columns, self.mask)
 
+    @cached_property
     @override
-    def missing(self, column: int) -> Any:
+    def layers(self) -> tuple[Layer, ...]:
+        return (Layer(CELLS if self.library else WORDS, self.n_columns, self.alphabet),)
+
+    def missing(self, column: int) -> str | float | None:
+        """What stands for nothing in a column."""
+        if not self.library:
+            return self.mask
         return np.nan if self.types[column] == "number" else None
 
-    @override
-    def shown(self, rows: Sequence[Sequence[Any]], which: Indices, shown: Shown, *, joined: bool) -> Any:
+    def shown(self, rows: Sequence[Sequence[Any]], which: Indices, shown: Shown, *, joined: bool) -> Any:  # noqa: ANN401
+        """These rows as a function sees them, where what is not shown is missing; `joined`: as an estimator does."""
+        if self.library:
+            return self._table(rows, which, shown)
+        texts = [
+            [word if seen else self.mask for word, seen in zip(rows[number], row, strict=True)]
+            for number, row in zip(which.tolist(), shown.tolist(), strict=True)
+        ]
+        return list(map(" ".join, texts)) if joined else texts
+
+    def _table(self, rows: Sequence[Sequence[Any]], which: Indices, shown: Shown) -> Any:  # noqa: ANN401
         import narwhals.stable.v2 as nw  # noqa: PLC0415  (only where there are tables)
 
         columns, library = dict[str, Any](), cast(Any, self.library)
@@ -94,31 +89,6 @@ class TableFrame(CellFrame):
         if all(each == "number" for each in self.types):
             return nw.from_numpy(np.column_stack(list(columns.values())), schema, backend=library).to_native()
         return nw.from_dict(columns, schema, backend=library).to_native()
-
-
-@dataclass(frozen=True)
-class TextFrame(CellFrame):
-    """The length of a text, and what stands for a hidden word."""
-
-    layer = WORDS
-    mask: str = MASK
-
-    @cached_property
-    @override
-    def key(self) -> str:
-        return digest("words", self.n_columns, self.mask)
-
-    @override
-    def missing(self, column: int) -> str:
-        return self.mask
-
-    @override
-    def shown(self, rows: Sequence[Sequence[Any]], which: Indices, shown: Shown, *, joined: bool) -> Any:
-        texts = [
-            [word if seen else self.mask for word, seen in zip(rows[number], row, strict=True)]
-            for number, row in zip(which.tolist(), shown.tolist(), strict=True)
-        ]
-        return list(map(" ".join, texts)) if joined else texts
 
 
 class OpenObject(Vector):
@@ -194,7 +164,7 @@ class Tokens(OpenObject):
         listed = tuple(words.split() if isinstance(words, str) else words)
         for wrong in (each for each in listed if not isinstance(each, str)):
             raise InvalidParameterError("words", "be a text, or a list of words", wrong)
-        vars(self).update(vars(Tokens._made(listed, TextFrame(len(listed), mask=mask))))
+        vars(self).update(vars(Tokens._made(listed, CellFrame(len(listed), mask=mask))))
 
     def __repr__(self) -> str:
         return f"Tokens({' '.join(self.contents)!r})"
@@ -225,7 +195,8 @@ class CellKind(RowKind):
     @override
     def as_copies(self, clean: Any, values: npt.NDArray[np.uint8], *, estimator: bool = False) -> Any:
         if (values == WRITTEN).any():
-            raise ValueError(_UNKNOWN)
+            what = "what an attacker writes into a cell or a word is anything"
+            raise ValueError(f"{what}: it cannot be tried, only certified")
         return clean.frame.shown([clean.contents], np.zeros(len(values), np.int64), values == GIVEN, joined=estimator)
 
     @override
@@ -251,7 +222,7 @@ class CellKind(RowKind):
             which = np.repeat(np.arange(len(objects)), list(map(len, shown)))
             rows = [each.contents for each in objects]
             return objects[0].frame.shown(rows, which, np.concatenate(shown), joined=True)
-        if any(isinstance(each, TableFrame) for each in frames):
+        if any(each.library for each in frames):
             raise InvalidParameterError("rows", "have the same columns", "several tables")
         parts = zip(objects, shown, strict=True)
         return [text for each, some in parts for text in self.as_copies(each, some.astype(np.uint8), estimator=True)]
@@ -299,7 +270,9 @@ class TextKind(CellKind):
 
     @override
     def numbers(self, clean: Any, listed: Any, name: str) -> Indices:
-        return super().numbers(clean, listed[: len(clean) - listed.start] if _is_tail(listed) else listed, name)
+        if isinstance(listed, range) and listed.step == 1 and listed.start >= 0:
+            listed = listed[: len(clean) - listed.start]
+        return super().numbers(clean, listed, name)
 
     @override
     def describe(self, clean: Any) -> str:
@@ -308,11 +281,6 @@ class TextKind(CellKind):
 
 TABLE = TableRow.kind = TableKind()
 TEXT = Tokens.kind = TextKind()
-_UNKNOWN = "what an attacker writes into a cell or a word is anything: it cannot be tried, only certified"
-
-
-def _is_tail(listed: object) -> bool:
-    return isinstance(listed, range) and listed.step == 1 and listed.start >= 0
 
 
 def _rows_of(table: Any) -> list[TableRow] | None:  # noqa: ANN401  (whatever a user has)
@@ -321,7 +289,7 @@ def _rows_of(table: Any) -> list[TableRow] | None:  # noqa: ANN401  (whatever a 
         if table.ndim != 2 or table.dtype.kind not in "biuf":
             return None
         names = tuple(f"column {number}" for number in range(table.shape[1]))
-        frame = TableFrame(len(names), names, types=("number",) * len(names))
+        frame = CellFrame(len(names), names, types=("number",) * len(names), library="numpy")
         return [TableRow._made(tuple(row), frame) for row in table.astype(np.float64).tolist()]
     import narwhals.stable.v2 as nw  # noqa: PLC0415  (only where there are tables)
 
@@ -329,8 +297,7 @@ def _rows_of(table: Any) -> list[TableRow] | None:  # noqa: ANN401  (whatever a 
     if not isinstance(whole, nw.DataFrame):
         return None
     types, columns = zip(*map(_column, whole.iter_columns()), strict=True)
-    library = whole.implementation.value
-    frame = TableFrame(len(types), tuple(whole.columns), types=types, library=library)
+    frame = CellFrame(len(types), tuple(whole.columns), types=types, library=whole.implementation.value)
     return [TableRow._made(row, frame) for row in zip(*columns, strict=True)]
 
 

@@ -43,7 +43,7 @@ class GraphKind(Kind):
     """The kind of starcert Graphs."""
 
     word = "graph"
-    site_words = {PAIRS: ("node pair", "edges"), ARCS: ("arc", "present")}  # noqa: RUF012  (as in `Kind`)
+    site_words = {PAIRS: "node pair", ARCS: "arc"}  # noqa: RUF012  (as in `Kind`)
     has_nodes = True
 
     @override

@@ -64,7 +64,7 @@ class Kind:
 
     Attributes:
         word: what one object is called.
-        site_words: by layer, what a site is called, and what sites are whose value is not 0.
+        site_words: by layer, what a site is called.
         has_nodes: whether the objects are starcert Graphs, with nodes that a `Partition` divides.
         view: the subclass of `starcert.sampling.batch.NoisyVectors` that classifiers see; None for that class itself.
         of_objects: whether copies are whole objects, which a base classifier is asked about one by one.
@@ -77,7 +77,7 @@ class Kind:
     """
 
     word: ClassVar[str] = "object"
-    site_words: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    site_words: ClassVar[Mapping[str, str]] = {}
     has_nodes: ClassVar[bool] = False
     view: ClassVar[Any] = None
     batch_size: ClassVar[int | None] = None
@@ -203,7 +203,7 @@ class Kind:
 
     def site_noun(self, clean: CleanObject, layer: Layer) -> str:
         """The word for one site of a layer, as in "1 bond deleted"; its plural ends in s."""
-        return self.site_words.get(layer.name, ("site", ""))[0]
+        return self.site_words.get(layer.name, "site")
 
     def drawing(self, clean: CleanObject) -> dict[str, Any] | str | None:
         """The drawing of an object on a page: an SVG, or parts of a graph for `drawing.js`; None: nothing is drawn."""

@@ -5,9 +5,9 @@ subset of a layer, stored compactly and numbered from 0. A new layer is a subcla
 and an object that has it, see `CleanObject`; a classifier sees plain vectors, or a view that `starcert.sampling.views`
 names.
 
-    Layer:  row of sites (`Layer`), node pairs or arcs (`blocks.NodePairs`), node data (`node_sites.NodeLayer`)
-    Region: any sites one by one (`Numbered`), blocks of node pairs (`blocks.Block`), listed pairs or arcs
-            (`blocks.Listed`), both arcs of pairs (`blocks.BothWays`), nodes × columns (`node_sites.NodeGrid`)
+    Layer:  row of sites (`Layer`), columns (`ColumnLayer`), node data (`NodeLayer`), pairs or arcs (`blocks.NodePairs`)
+    Region: any sites one by one (`Numbered`), nodes × columns (`NodeGrid`), blocks of node pairs (`blocks.Block`),
+            listed pairs or arcs (`blocks.Listed`), both arcs of pairs (`blocks.BothWays`)
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import combinations
 from typing import Any, NoReturn, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -173,6 +174,104 @@ class Numbered(Region):
     @override
     def to_json(self) -> dict[str, Any]:
         return {"layer": self.layer, "sites": np.diff(self.sites, prepend=0).tolist()}
+
+
+@dataclass(frozen=True)
+class ColumnLayer(Layer):
+    """The columns of a row that have one number of values; their coordinate is the number of the column in the row."""
+
+    columns: tuple[int, ...]  # ascending
+    n_columns: int  # of the row
+
+    @property
+    @override
+    def ranges(self) -> tuple[tuple[str, int], ...]:
+        return (("column", self.n_columns),)
+
+    @override
+    def coordinates(self, numbers: Indices) -> Coordinates:
+        return (np.array(self.columns, dtype=np.int64)[numbers],)
+
+    @override
+    def numbers(self, *coordinates: Indices) -> Indices:
+        return find_places(np.array(self.columns, dtype=np.int64), coordinates[0])
+
+
+@dataclass(frozen=True)
+class NodeLayer(Layer):
+    """Data of n nodes in some columns, node after node."""
+
+    n_nodes: int
+    n_columns: int
+
+    @property
+    @override
+    def ranges(self) -> tuple[tuple[str, int], ...]:
+        return ("node", self.n_nodes), ("column", self.n_columns)
+
+    @override
+    def coordinates(self, numbers: Indices) -> Coordinates:
+        return np.divmod(numbers, max(1, self.n_columns))
+
+    @override
+    def numbers(self, *coordinates: Indices) -> Indices:
+        node, column = coordinates
+        return node * self.n_columns + column
+
+    @override
+    def everything(self) -> Region:
+        return NodeGrid(self, np.arange(self.n_nodes), np.arange(self.n_columns))
+
+    @override
+    def check(self, regions: Mapping[str, Region]) -> None:
+        grids = {name: region for name, region in regions.items() if isinstance(region, NodeGrid)}
+        if len(grids) < len(regions):
+            super().check(regions)
+            return
+        # Grids are compared by their nodes and columns, never site by site.
+        for (one, first), (other, second) in combinations(grids.items(), 2):
+            node = np.intersect1d(first.nodes, second.nodes)
+            column = np.intersect1d(first.columns, second.columns)
+            if len(node) and len(column):
+                refuse_overlap(f"node {node[0]}, column {column[0]} of {self.name}", one, other)
+
+
+@dataclass(frozen=True, eq=False)
+class NodeGrid(Region):
+    """Some columns of some nodes, ascending, node after node."""
+
+    of: NodeLayer
+    nodes: Indices
+    columns: Indices
+
+    @property
+    @override
+    def layer(self) -> str:
+        return self.of.name
+
+    @property
+    @override
+    def size(self) -> int:
+        return len(self.nodes) * len(self.columns)
+
+    @override
+    def coordinates(self, numbers: Indices) -> Coordinates:
+        node, column = np.divmod(numbers, max(1, len(self.columns)))
+        return self.nodes[node], self.columns[column]
+
+    @override
+    def locate(self, *coordinates: Indices) -> Indices:
+        nodes, columns = coordinates
+        row, column = find_places(self.nodes, nodes), find_places(self.columns, columns)
+        return np.where((row < 0) | (column < 0), -1, row * len(self.columns) + column)
+
+    @override
+    def to_json(self) -> dict[str, Any]:
+        # Each number as its distance to the one before; all nodes or columns, if left out.
+        shape = [self.of.n_nodes, self.of.n_columns]
+        chosen = {"nodes": self.nodes, "columns": self.columns}
+        some = [name for name, size in zip(chosen, shape, strict=True) if len(chosen[name]) < size]
+        return {"layer": self.layer, "grid": shape} | {name: np.diff(chosen[name], prepend=0).tolist() for name in some}
 
 
 def find_places(ascending: Indices, wanted: Indices) -> Indices:

@@ -7,96 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from typing_extensions import override
 
 from starcert.objects.content import as_array, read_only
-from starcert.objects.layers import Coordinates, Indices, Layer, Region, Values, find_places, refuse_overlap
+from starcert.objects.layers import Coordinates, NodeLayer, Values
 from starcert.system.errors import InvalidParameterError
 
 MAX_CATEGORIES = 256
 MIN_DIFFERENT = 3  # data with fewer different values, or as many as nodes, may agree with others by chance
-
-
-@dataclass(frozen=True)
-class NodeLayer(Layer):
-    """Data of n nodes in some columns, node after node."""
-
-    n_nodes: int
-    n_columns: int
-
-    @property
-    @override
-    def ranges(self) -> tuple[tuple[str, int], ...]:
-        return ("node", self.n_nodes), ("column", self.n_columns)
-
-    @override
-    def coordinates(self, numbers: Indices) -> Coordinates:
-        return np.divmod(numbers, max(1, self.n_columns))
-
-    @override
-    def numbers(self, *coordinates: Indices) -> Indices:
-        node, column = coordinates
-        return node * self.n_columns + column
-
-    @override
-    def everything(self) -> Region:
-        return NodeGrid(self, np.arange(self.n_nodes), np.arange(self.n_columns))
-
-    @override
-    def check(self, regions: Mapping[str, Region]) -> None:
-        grids = {name: region for name, region in regions.items() if isinstance(region, NodeGrid)}
-        if len(grids) < len(regions):
-            super().check(regions)
-            return
-        # Grids are compared by their nodes and columns, never site by site.
-        for (one, first), (other, second) in combinations(grids.items(), 2):
-            node = np.intersect1d(first.nodes, second.nodes)
-            column = np.intersect1d(first.columns, second.columns)
-            if len(node) and len(column):
-                refuse_overlap(f"node {node[0]}, column {column[0]} of {self.name}", one, other)
-
-
-@dataclass(frozen=True, eq=False)
-class NodeGrid(Region):
-    """Some columns of some nodes, ascending, node after node."""
-
-    of: NodeLayer
-    nodes: Indices
-    columns: Indices
-
-    @property
-    @override
-    def layer(self) -> str:
-        return self.of.name
-
-    @property
-    @override
-    def size(self) -> int:
-        return len(self.nodes) * len(self.columns)
-
-    @override
-    def coordinates(self, numbers: Indices) -> Coordinates:
-        node, column = np.divmod(numbers, max(1, len(self.columns)))
-        return self.nodes[node], self.columns[column]
-
-    @override
-    def locate(self, *coordinates: Indices) -> Indices:
-        nodes, columns = coordinates
-        row, column = find_places(self.nodes, nodes), find_places(self.columns, columns)
-        return np.where((row < 0) | (column < 0), -1, row * len(self.columns) + column)
-
-    @override
-    def to_json(self) -> dict[str, Any]:
-        # Each number as its distance to the one before; all nodes or columns, if left out.
-        shape = [self.of.n_nodes, self.of.n_columns]
-        chosen = {"nodes": self.nodes, "columns": self.columns}
-        some = [name for name, size in zip(chosen, shape, strict=True) if len(chosen[name]) < size]
-        return {"layer": self.layer, "grid": shape} | {name: np.diff(chosen[name], prepend=0).tolist() for name in some}
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,7 @@ from typing_extensions import override
 from starcert.objects import blocks
 from starcert.objects.blocks import AnyBlock
 from starcert.objects.graph import Graph
-from starcert.objects.layers import Indices, Region
-from starcert.objects.node_sites import NodeGrid, NodeLayer
+from starcert.objects.layers import Indices, NodeGrid, NodeLayer, Region
 from starcert.system.errors import InvalidParameterError
 
 Node: TypeAlias = Hashable

@@ -3,11 +3,14 @@
 Each column is a site. Where all columns take the same values, a row has one layer, "columns"; where their numbers of
 values differ, a layer for each of these numbers, such as "columns of 3". Regions are sets of columns of one layer, by
 number or by name.
+
+A `Choice` is an object and others that it may be instead, as one object with a single site: value 0 is itself, value k
+the k-th. So what tries attacks on sites tries any list of objects, of any kinds and sizes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -16,14 +19,15 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from starcert.objects.columns import COLUMNS, ColumnLayer, VectorFrame, natural_key
+from starcert.objects.columns import COLUMNS, MAX_VALUES, VectorFrame, in_order, read_rows
 from starcert.objects.content import digest
-from starcert.objects.kinds import Kind
-from starcert.objects.layers import CleanObject, Coordinates, Indices, Layer, Region, Values
+from starcert.objects.kinds import Kind, kind_of
+from starcert.objects.layers import CleanObject, ColumnLayer, Coordinates, Indices, Layer, Region, Values
+from starcert.objects.noise import Noise
 from starcert.objects.sites import Sites
-from starcert.system.errors import InvalidParameterError, whole_number
+from starcert.system.errors import InvalidParameterError
 
-MAX_VALUES = 256
+MOST = MAX_VALUES - 1  # other objects that one may be instead
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -88,12 +92,12 @@ class Bits(Vector):
     """
 
     def __init__(self, row: npt.ArrayLike, *, names: Iterable[Hashable] | None = None) -> None:
-        super().__init__(*_read(row, "row", 1, 2, names, "Bits.rows(X) takes many."))
+        super().__init__(*read_rows(row, "row", 1, 2, names, "Bits.rows(X) takes many."))
 
     @classmethod
     def rows(cls, X: npt.ArrayLike, *, names: Iterable[Hashable] | None = None) -> list[Bits]:  # noqa: N803
         """Each row of an array, or of a sparse matrix of scipy."""
-        values, frame = _read(X, "X", 2, 2, names, "Bits(row) takes one row.")
+        values, frame = read_rows(X, "X", 2, 2, names, "Bits(row) takes one row.")
         return [cls._of(row.copy(), frame) for row in values]
 
     def __repr__(self) -> str:
@@ -126,7 +130,7 @@ class Categories(Vector):
     def __init__(
         self, row: npt.ArrayLike, *, values: int | Iterable[Hashable], names: Iterable[Hashable] | None = None
     ) -> None:
-        super().__init__(*_read(row, "row", 1, values, names, "Categories.rows(X, values=…) takes many."))
+        super().__init__(*read_rows(row, "row", 1, values, names, "Categories.rows(X, values=…) takes many."))
 
     @classmethod
     def rows(
@@ -137,7 +141,7 @@ class Categories(Vector):
         names: Iterable[Hashable] | None = None,
     ) -> list[Categories]:
         """Each row of an array, shape (rows, columns), or each of several texts of the same length."""
-        found, frame = _read(X, "X", 2, values, names, "Categories(row, values=…) takes one row.")
+        found, frame = read_rows(X, "X", 2, values, names, "Categories(row, values=…) takes one row.")
         return [cls._of(row.copy(), frame) for row in found]
 
     @classmethod
@@ -170,7 +174,7 @@ class RowKind(Kind):
     """The kind of rows: regions are columns by number, name or truth value; those in no region are fixed."""
 
     word = "row"
-    site_words = {COLUMNS: ("column", "not 0")}  # noqa: RUF012  (as in `Kind`)
+    site_words = {COLUMNS: "column"}  # noqa: RUF012  (as in `Kind`)
 
     @override
     def site_noun(self, clean: CleanObject, layer: Layer) -> str:
@@ -237,110 +241,97 @@ def join_rows(rows: Sequence[Vector]) -> Vector:
     return Vector(np.concatenate([each.row for each in rows]), frame)
 
 
-def _read(
-    given: Any,  # noqa: ANN401  (whatever numpy takes)
-    parameter: str,
-    ndim: int,
-    values: int | Iterable[Hashable] | Mapping[Any, Any],
-    names: Iterable[Hashable] | None,
-    hint: str,
-) -> tuple[Values, VectorFrame]:
-    """A row or rows of values as numbers, checked and copied, and their frame."""
-    if isinstance(values, Mapping):
-        return _read_each(given, parameter, ndim, values, names)
-    alphabet, categories = _alphabet(values)
-    if categories and all(isinstance(each, str) and len(each) == 1 for each in categories):  # a text is its letters
-        rows = [given] if ndim == 1 else given
-        listed = (
-            [list(row) if isinstance(row, str) else row for row in rows] if isinstance(rows, list | tuple) else rows
-        )
-        given = listed[0] if ndim == 1 else listed
-    array = _array(given, parameter, ndim, object if categories else None, hint)
-    found = _numbered(array, parameter, alphabet, categories)
-    n_columns = found.shape[-1]
-    columns = () if names is None else tuple(names)
-    if names is not None and (len(columns) != n_columns or len(set(columns)) < n_columns):
-        raise InvalidParameterError("names", f"be {n_columns} names that differ, one for each column", columns)
-    return found, VectorFrame(n_columns, columns, alphabet, categories)
+class Alternatives(list[Any]):
+    """Objects in a list, and why it may not have all: `cut`, a sentence.
+
+    Example:
+        >>> Alternatives([1, 2], cut="RDKit stopped.").cut
+        'RDKit stopped.'
+    """
+
+    def __init__(self, objects: Iterable[Any] = (), *, cut: str = "") -> None:
+        super().__init__(objects)
+        self.cut = cut
 
 
-def _read_each(
-    given: object, parameter: str, ndim: int, values: Mapping[Any, Any], names: Iterable[Hashable] | None
-) -> tuple[Values, VectorFrame]:
-    """A row or rows whose columns have values of their own."""
-    array = _array(given, parameter, ndim, object, "")
-    called = tuple(values) if names is None else tuple(names)
-    if set(called) != set(values) or len(called) != array.shape[-1]:
-        wanted = f"name the values of each of {array.shape[-1]} columns, once"
-        raise InvalidParameterError("values", wanted, list(values), "Give names= in the order of the columns.")
-    known = [_alphabet(values[name], f"values[{name}]") for name in called]
-    rows = np.empty(array.shape, np.uint8)
-    for place, (name, (alphabet, categories)) in enumerate(zip(called, known, strict=True)):
-        column, where = array[..., place].reshape(-1), f"{parameter}, column {name}"
-        column = column if categories else _array(column.tolist(), where, 1, None, "")
-        rows[..., place] = _numbered(column, where, alphabet, categories).reshape(rows.shape[:-1])
-    if len(set(known)) == 1:
-        return rows, VectorFrame(len(called), called, *known[0])
-    alphabets, of_each = tuple(alphabet for alphabet, _ in known), tuple(categories for _, categories in known)
-    return rows, VectorFrame(len(called), called, max(alphabets, default=2), of_each, alphabets)
+class Choice(Vector):
+    """An object, and others that it may be instead, in their order, each once."""
+
+    options: tuple[CleanObject, ...]  # the object itself first
+    cut: str
+
+    @classmethod
+    def of(cls, clean: CleanObject, others: Iterable[Any]) -> Choice:
+        """The choice between an object and these others; those equal to it or to one before are left out."""
+        cut, options = getattr(others, "cut", ""), {clean.key: clean}
+        for number, each in enumerate(others):
+            found = each if isinstance(each, CleanObject) else kind_of(clean).convert(each)
+            if found is None or isinstance(found, Choice):
+                wanted = "return objects of the kind that it is given"
+                raise InvalidParameterError("function", wanted, f"{type(each).__name__} in place {number}")
+            options.setdefault(found.key, found)
+        if len(options) > MOST + 1:
+            cut = f"{cut} Of {len(options) - 1:,} variants the first {MOST} are tried.".lstrip()
+        return cls._chosen(tuple(options.values())[: MOST + 1], cut)
+
+    @classmethod
+    def _chosen(cls, options: tuple[CleanObject, ...], cut: str) -> Choice:
+        made = cls._of(np.zeros(1, dtype=np.uint8), VectorFrame(1, ("variant",), MAX_VALUES))
+        vars(made).update(options=options, cut=cut)
+        return made
+
+    @override
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self)._chosen, (self.options, self.cut)
+
+    @cached_property
+    @override
+    def key(self) -> str:
+        return digest("choice", [each.key for each in self.options], self.cut)
 
 
-def in_order(values: Iterable[Any]) -> list[Any]:
-    """Different values, sorted if they can be, texts so that their numbers come in order; else as they come."""
-    found = list(dict.fromkeys(values))
-    try:
-        return sorted(found, key=natural_key if all(isinstance(each, str) for each in found) else None)
-    except TypeError:
-        return found
+class ChoiceKind(RowKind):
+    """The kind of a choice: in words and drawings it is its object."""
+
+    word, of_objects = "object", True
+
+    @override
+    def as_copies(self, clean: Any, values: npt.NDArray[np.uint8], *, estimator: bool = False) -> Any:
+        return [clean.options[value] for value in values[:, 0].tolist()]
+
+    @override
+    def unattacked(self, sites: Sites, noise: Noise) -> Iterable[str]:
+        clean: Any = sites.clean
+        return [clean.cut] if clean.cut else []
+
+    @override
+    def with_values(self, sites: Sites, values: Any, *, typed: bool = True) -> Vector:
+        clean: Any = sites.clean
+        itself = clean.options[int(values[0])]
+        return Choice._chosen((itself, *(each for each in clean.options if each is not itself)), clean.cut)
+
+    @override
+    def site_noun(self, clean: CleanObject, layer: Layer) -> str:
+        return "variant"
+
+    @override
+    def site_name(self, clean: Any, layer: Layer, place: Sequence[int], value: int | None) -> str:
+        found = clean.options[value or 0]
+        return f"variant {value}: {kind_of(found).short(found)}"
+
+    @override
+    def describe(self, clean: Any) -> str:
+        itself = clean.options[0]
+        return f"{kind_of(itself).describe(itself)}; {len(clean.options) - 1:,} variants"
+
+    @override
+    def drawing(self, clean: Any) -> Any:
+        return kind_of(clean.options[0]).drawing(clean.options[0])
 
 
-def _numbered(array: npt.NDArray[Any], parameter: str, alphabet: int, categories: tuple[Hashable, ...]) -> Values:
-    """Values by their numbers: of names that, or whole numbers below `alphabet`; errors name the first wrong place."""
-    if categories:
-        known = {name: number for number, name in enumerate(categories)}
-        listed = [known.get(each, -1) if isinstance(each, Hashable) else -1 for each in array.flat]
-        found = np.array(listed, dtype=np.int64).reshape(array.shape)
-        if (found < 0).any():
-            shown = ", ".join(map(repr, categories[:8])) + ", …" * (len(categories) > 8)
-            raise InvalidParameterError(parameter, f"hold the values {shown}", _first_wrong(array, found >= 0))
-        return found.astype(np.uint8)
-    wanted = "hold zeros and ones alone" if alphabet == 2 else f"hold whole numbers from 0 to {alphabet - 1}"
-    if array.size and array.dtype.kind not in "biuf":
-        got = array.flat[0].item() if array.dtype.kind != "O" else next(iter(array.flat))
-        hint = "" if alphabet == 2 else "Names of values are given as values=('red', 'green', …)."
-        raise InvalidParameterError(parameter, wanted, got, hint)
-    right = (array >= 0) & (array < alphabet) & (array == np.floor(array.astype(np.float64)))
-    if not right.all():
-        raise InvalidParameterError(parameter, wanted, _first_wrong(array, right))
-    return array.astype(np.uint8)
+Choice.kind = ChoiceKind()
 
 
-def _array(given: object, parameter: str, ndim: int, dtype: type | None, hint: str) -> npt.NDArray[Any]:
-    wanted = "be one row of values" if ndim == 1 else "be rows of values, all of one length"
-    try:
-        array = np.asarray(given.toarray() if hasattr(given, "toarray") else given, dtype=dtype)  # sparse ones have it
-    except ValueError:  # rows of several lengths
-        raise InvalidParameterError(parameter, wanted, given, hint) from None
-    if array.ndim != ndim:
-        got = f"an array of shape {array.shape}" if array.ndim else given
-        raise InvalidParameterError(parameter, wanted, got, hint)
-    return array
-
-
-def _first_wrong(array: npt.NDArray[Any], right: npt.NDArray[np.bool_]) -> str:
-    place = tuple(int(each[0]) for each in np.nonzero(~right))
-    value = array[place]
-    shown = value.item() if isinstance(value, np.generic) else value
-    return f"{shown!r} in " + (f"column {place[0]}" if len(place) == 1 else f"row {place[0]}, column {place[1]}")
-
-
-def _alphabet(values: object, parameter: str = "values") -> tuple[int, tuple[Hashable, ...]]:
-    """The number of values, and their names."""
-    hint = "Rare values may share one, numbers are divided into a few; a column with one value is left out."
-    if not isinstance(values, Iterable):
-        return whole_number(parameter, values, 2, MAX_VALUES, hint), ()
-    categories = tuple(values)
-    if not all(isinstance(each, Hashable) for each in categories) or len(set(categories)) < len(categories):
-        each = "Where columns differ, name them: values={'colour': ['red', 'blue'], 'doors': 3}."
-        raise InvalidParameterError(parameter, "be a number, or names that differ", values, each)
-    return whole_number(parameter, len(categories), 2, MAX_VALUES, hint), categories
+def choices(objects: Sequence[CleanObject], function: Callable[[Any], Iterable[Any]]) -> list[CleanObject]:
+    """Each object beside what a function says it may be instead; choices stay as they are."""
+    return [each if isinstance(each, Choice) else Choice.of(each, function(each)) for each in objects]

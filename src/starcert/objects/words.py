@@ -7,6 +7,7 @@ of a region are called depends on the kind of object and on the layer, so that i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -31,17 +32,15 @@ class RegionWords(NamedTuple):
 
     noun: str  # one site
     where: str = ""  # " in ring", or nothing where the noun says it all
-    edges: bool = False  # whether they are node pairs or arcs
     covered: bool = False  # whether the regions leave no site of its layer out, in any object
 
 
 @dataclass(frozen=True)
 class Words:
-    """The words for the rows of results, the sites of an attacker, and sites that are not 0 (`present`)."""
+    """The words for the rows of results, and for the sites of an attacker."""
 
     one: str = "graph"
     site: str = "node pair"
-    present: str = "edges"
     whole: str = "graph"  # what noise falls on: an object, also where its nodes are the rows
     regions: Mapping[str, RegionWords] = field(default_factory=dict)  # empty where the sites are not known
 
@@ -51,9 +50,9 @@ class Words:
         kind = kind_of(*(each.clean for each in sites))
         nouns = {kind.site_noun(each.clean, layer) for each in sites for layer in each.layers}
         layers = {block.layer for each in sites for block in each.blocks}
-        usual = (nouns.pop() if len(nouns) == 1 and len(layers) > 1 else "site", "not 0")
-        site, present = kind.site_words.get(layers.pop() if len(layers) == 1 else "", usual)
-        return cls("node" if nodes else kind.word, site, present, kind.word, dict(_region_words(sites)))
+        usual = nouns.pop() if len(nouns) == 1 and len(layers) > 1 else "site"
+        site = kind.site_words.get(layers.pop() if len(layers) == 1 else "", usual)
+        return cls("node" if nodes else kind.word, site, kind.word, dict(_region_words(sites)))
 
     @property
     def many(self) -> str:
@@ -69,36 +68,27 @@ class Words:
 def _region_words(sites: Sequence[Sites]) -> Iterator[tuple[str, RegionWords]]:
     found: dict[str, set[RegionWords]] = {}
     for each in sites:
-        kind, held = kind_of(each.clean), dict.fromkeys((layer.name for layer in each.layers), 0)
+        kind, held = kind_of(each.clean), Counter[str]()
         for layer, size in zip(each.layers, each.sizes, strict=True):
             held[layer.name] += size
         for region, layer, size in zip(each.regions, each.layers, each.sizes, strict=True):
-            edges = kind.has_nodes and layer.name in EDGE_LAYERS
             own = _own_noun(kind, region, layer)
             where = "" if own is not None or size == layer.size else f" in {region}"
             noun = kind.site_noun(each.clean, layer) if own is None else own
-            words = RegionWords(noun, where, edges, held[layer.name] == layer.size)
-            found.setdefault(region, set()).add(words)
-    joined = {region: _joined(several) for region, several in found.items()}
+            found.setdefault(region, set()).add(RegionWords(noun, where, held[layer.name] == layer.size))
+    joined = {}
+    for region, several in found.items():  # the words in all objects, from those in each
+        nouns, wheres, covered = map(set, zip(*several, strict=True))
+        joined[region] = RegionWords(nouns.pop() if len(nouns) == 1 else "site", max(wheres), all(covered))
+    everywhere = Counter(words.noun for words in joined.values() if not words.where)
     for region, words in joined.items():
-        alike = [each for each in joined.values() if each.noun == words.noun and not each.where]
-        yield region, words._replace(where=f" in {region}") if len(alike) > 1 and not words.where else words
+        alone = words.where or everywhere[words.noun] == 1
+        yield region, words if alone else words._replace(where=f" in {region}")
 
 
 def _own_noun(kind: Kind, region: str, layer: Layer) -> str | None:
     """The noun for its sites that a region's name states; None where that says nothing."""
     return (EDGE_NOUNS if kind.has_nodes and layer.name in EDGE_LAYERS else SITE_NOUNS).get(region)
-
-
-def _joined(several: set[RegionWords]) -> RegionWords:
-    """The words for a region in all objects, from those in each."""
-    nouns = {words.noun for words in several}
-    return RegionWords(
-        nouns.pop() if len(nouns) == 1 else "site",
-        max(words.where for words in several),
-        all(words.edges for words in several),
-        all(words.covered for words in several),
-    )
 
 
 class AxisWords(NamedTuple):
@@ -115,7 +105,7 @@ class AttackWords:
     Example:
         >>> from starcert.objects.laws import Categorical
         >>> noise = Noise(bonds=Edges(delete=0.1, add=0.1, change=0.1), atoms=Categorical(0.1))
-        >>> atoms = Words(regions={"bonds": RegionWords("bond", edges=True), "atoms": RegionWords("atom")})
+        >>> atoms = Words(regions={"bonds": RegionWords("bond"), "atoms": RegionWords("atom")})
         >>> AttackWords(noise, atoms).level((1, 0, 0, 2)), AttackWords(noise).level((1, 0, 0, 2))
         ('1 bond deleted and 2 atoms changed', '1 bond deleted and 2 changed in atoms')
         >>> AttackWords(Noise(motif=0.1, random=0.2)).level((1, 45))
@@ -188,7 +178,7 @@ class AttackWords:
         if isinstance(law, Edges):
             return "change{} (deleted, added or of another type)", named.noun
         if isinstance(law, Flip):
-            return ("addition or deletion{}" if named.edges else "flip{}"), named.noun
+            return ("addition or deletion{}" if named.noun in EDGE_NOUNS.values() else "flip{}"), named.noun
         return "change{}", named.noun
 
 

@@ -20,10 +20,9 @@ from typing_extensions import override
 
 from starcert.math.flips import Flips, ShownFlips, as_positions
 from starcert.objects import Graph, NodeFrame, Sites
-from starcert.objects.columns import ColumnLayer
 from starcert.objects.kinds import kind_of
-from starcert.objects.layers import Numbered
-from starcert.objects.node_sites import NodeGrid, NodeSites
+from starcert.objects.layers import ColumnLayer, NodeGrid, Numbered
+from starcert.objects.node_sites import NodeSites
 from starcert.sampling.draws import Draw
 
 if TYPE_CHECKING:

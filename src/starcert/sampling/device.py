@@ -20,7 +20,7 @@ from typing_extensions import override
 from starcert.math.flips import Flips, ListedFlips, ShownFlips
 from starcert.math.flips import Places as FlipPlaces
 from starcert.objects import Sites
-from starcert.objects.columns import ColumnLayer
+from starcert.objects.layers import ColumnLayer
 from starcert.sampling.batch import EdgeList, NoisyGraphs, NoisyVectors, layer_places
 from starcert.sampling.draws import Draw, Nonzero, Positions, SiteSampler, Values
 from starcert.sampling.streams import WordStream, cumulative, settled

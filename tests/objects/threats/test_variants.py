@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.objects.choices import MOST, Choice
+from starcert.objects.vectors import MOST, Choice
 
 SYNONYMS = {"good": ["fine", "great"], "bad": ["poor"]}
 

@@ -22,6 +22,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
 from starcert.math.attacked_sites import AxisMoves, SiteLaw
 from starcert.math.channels import Channel
@@ -146,6 +147,19 @@ class Law(ABC):
         return repr(self)
 
 
+class OwnLaw(Law):
+    """A law of starcert's own: files tell it from others by the names of its numbers."""
+
+    __slots__ = ()
+
+    @override
+    def to_json(self) -> float | dict[str, Any]:
+        return self.numbers
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.numbers.values()))})"
+
+
 @lru_cache(maxsize=256)
 def channels_of(law: Law) -> tuple[Channel, ...]:
     """The channels of a law that follow from its transitions."""
@@ -180,6 +194,14 @@ def probability(value: object, name: str) -> float:
         hint = "Write 0 for what never happens: so rare a change shows in no vote."
         raise InvalidParameterError(name, f"be 0 or at least {LEAST:g}", value, hint)
     return number + 0.0  # −0.0 becomes 0.0: one way to write one value
+
+
+def as_number(value: object, name: str) -> int | None:
+    """A number of values or types, checked; None if it is left open."""
+    number = real_number(value)
+    if value is not None and not (2 <= number < math.inf and number.is_integer()):
+        raise InvalidParameterError(name, f"be a whole number of {name}, at least 2", value)
+    return None if value is None else int(number)
 
 
 def axis_moves(law: Law) -> tuple[AxisMoves, ...]:

@@ -1,21 +1,34 @@
-"""Laws on more than two values: categories, and edges of several types."""
+"""Laws on sites with any values: categories, and hidden contents.
+
+Whatever an attacker writes into a hidden site, a copy that hides it cannot tell.
+
+Theorem. Let S be attacked, and π the probability that all of S is hidden. For every function f of a copy with values in
+[0, 1] and whatever is written into S, E_x′[f] ≤ E_x[f·1{S hidden}] + 1 − π: copies with S hidden have the same law at
+both objects, and all others have mass 1 − π. It is tight where what is written differs from what was there.
+
+So a hidden, a given and a written content are all that an alphabet needs, however many contents there are. The channel
+of an attacked site has the masses (p, p), (1 − p, 0) and (0, 1 − p), and the bounds of its products are the theorem:
+of two classes 1 − p_A < π − 1/2, of several p_A − p_B > 2(1 − π), with π = Π p_g^R_g over regions.
+"""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import permutations
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from typing_extensions import override
 
-from starcert.objects.laws.law import Law, Move, probability, real_number
+from starcert.objects.laws.law import Law, Move, OwnLaw, as_number, probability
 from starcert.system.errors import InvalidParameterError
 
+HIDDEN, GIVEN, WRITTEN = range(3)
+"""The values of a site whose content may be anything: what an attacker writes there is never known."""
 
-@dataclass(frozen=True, slots=True)
-class Categorical(Law):
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Categorical(OwnLaw):
     """A site changes its value with probability p; each other value is equally likely.
 
     The law has one axis: an attack is any change of a value.
@@ -31,12 +44,13 @@ class Categorical(Law):
     """
 
     name: ClassVar[str] = "categorical"
+    suffixes = ("",)
     p: float
     values: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "p", probability(self.p, "p"))
-        object.__setattr__(self, "values", _as_number(self.values, "values"))
+        object.__setattr__(self, "values", as_number(self.values, "values"))
 
     @property
     @override
@@ -54,11 +68,6 @@ class Categorical(Law):
 
     @property
     @override
-    def suffixes(self) -> tuple[str, ...]:
-        return ("",)
-
-    @property
-    @override
     def moves(self) -> tuple[tuple[Move, ...], ...]:
         return (tuple(permutations(range(self.alphabet), 2)),)
 
@@ -73,116 +82,52 @@ class Categorical(Law):
         return {"categorical": self.p} | ({} if self.values is None else {"values": self.values})
 
     @override
-    def to_json(self) -> dict[str, Any]:
-        return self.numbers
-
-    @override
     def describe(self) -> str:
         others = "any other value" if self.values is None else f"any of {self.values - 1} other values"
         return f"changes with probability {self.p:g} to {others}"
 
-    def __repr__(self) -> str:
-        return f"Categorical({self.p!r})" if self.values is None else f"Categorical({self.p!r}, {self.values})"
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Mask(OwnLaw):
+    """A site is hidden with probability p, and shown as it is otherwise; an attacker may write anything there.
 
-@dataclass(frozen=True, slots=True, init=False)
-class Edges(Law):
-    """Edges of several types: they are deleted, added and change their type; all types are equally likely.
+    It is the law of cells of a table (`TableRow`) and of words (`Tokens`).
 
-    The law has three axes: an attacker deletes edges, adds edges of any type, and gives edges another type.
-
-    Args:
-        delete: the probability that an edge is absent in a noisy copy.
-        add: the probability that an absent edge is present.
-        change: the probability that an edge has another type.
-        types: how many types there are, at least 2; None: as many as the graph has.
+    Attributes:
+        p: the probability that a site is hidden.
 
     Example:
-        >>> law = Edges(delete=0.125, add=0.25, change=0.25, types=2)
-        >>> law.transitions(0), law.transitions(1)
-        ((Fraction(3, 4), Fraction(1, 8), Fraction(1, 8)), (Fraction(1, 8), Fraction(5, 8), Fraction(1, 4)))
-        >>> law.suffixes, law.capacity((10, 3, 4))
-        (('.delete', '.add', '.change'), (7, 10, 7))
+        >>> Mask(0.75).transitions(GIVEN), len(Mask(0.75).channels[0].outcomes)
+        ((Fraction(3, 4), Fraction(1, 4), Fraction(0, 1)), 3)
     """
 
-    name: ClassVar[str] = "edges"
-    delete: float
-    add: float
-    retype: float
-    types: int | None
+    name: ClassVar[str] = "mask"
+    unlisted: ClassVar[str] = "what an attacker writes into a hidden site is not known"
+    alphabet, suffixes, moves = 3, ("",), (((GIVEN, WRITTEN), (WRITTEN, GIVEN)),)
+    p: float
 
-    def __init__(self, *, delete: float, add: float, change: float, types: int | None = None) -> None:
-        object.__setattr__(self, "delete", probability(delete, "delete"))
-        object.__setattr__(self, "add", probability(add, "add"))
-        object.__setattr__(self, "retype", probability(change, "change"))
-        object.__setattr__(self, "types", _as_number(types, "types"))
-        if Fraction(self.delete) + Fraction(self.retype) > 1:
-            raise InvalidParameterError("Edges", "have delete + change of 1 at most", (delete, change))
-
-    @property
-    @override
-    def alphabet(self) -> int:
-        return 1 + self._types
-
-    @property
-    def _types(self) -> int:
-        if self.types is None:
-            hint = "Write Edges(delete=…, add=…, change=…, types=4), or 0.1/0.2/0.3:4, where no graph says it."
-            raise InvalidParameterError("types", f"is missing: it says how many types an edge may have. {hint}")
-        return self.types
-
-    @override
-    def for_alphabet(self, alphabet: int, name: str, layer: str) -> Law:
-        if self.types is not None:
-            return Law.for_alphabet(self, alphabet, name, layer)
-        if alphabet < 3:
-            hint = "Write Flip(delete=…, add=…), or give the graph edge_types."
-            raise InvalidParameterError(name, f"be a law on the {alphabet} values of {layer}", self, hint)
-        return Edges(delete=self.delete, add=self.add, change=self.retype, types=alphabet - 1)
-
-    @property
-    @override
-    def suffixes(self) -> tuple[str, ...]:
-        return (".delete", ".add", ".change")
-
-    @property
-    @override
-    def moves(self) -> tuple[tuple[Move, ...], ...]:
-        types = range(1, self.alphabet)
-        return tuple((each, 0) for each in types), tuple((0, each) for each in types), tuple(permutations(types, 2))
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "p", probability(self.p, "p"))
 
     @override
     def transitions(self, value: int) -> tuple[Fraction, ...]:
-        if not value:
-            return (1 - Fraction(self.add), *[Fraction(self.add) / self._types] * self._types)
-        goes, other = Fraction(self.delete), Fraction(self.retype)
-        each = other / (self._types - 1)
-        return (goes, *(1 - goes - other if shown == value else each for shown in range(1, self.alphabet)))
+        hidden = Fraction(self.p)
+        return tuple(hidden * (shown == HIDDEN) + (1 - hidden) * (shown == value) for shown in range(3))
+
+    @override
+    def for_alphabet(self, alphabet: int, name: str, layer: str) -> Law:
+        from starcert.objects.layers import OPEN_LAYERS  # noqa: PLC0415  (objects, which proofs do not need)
+
+        if layer not in OPEN_LAYERS:
+            hint = "Mask hides cells and words: give the rows of a table (TableRow.rows), or texts (Tokens)."
+            raise InvalidParameterError(name, f"be a law on the values of {layer}", self, hint)
+        return self
 
     @property
     @override
     def numbers(self) -> dict[str, float]:
-        chances = {"delete": self.delete, "add": self.add, "change": self.retype}
-        return chances | ({} if self.types is None else {"types": self.types})
-
-    @override
-    def to_json(self) -> dict[str, Any]:
-        return self.numbers
+        return {"mask": self.p}
 
     @override
     def describe(self) -> str:
-        return (
-            f"an edge is deleted with probability {self.delete:g} and has another type with {self.retype:g}, an absent "
-            f"one is added with {self.add:g}"
-        )
-
-    def __repr__(self) -> str:
-        return f"Edges({', '.join(f'{name}={value!r}' for name, value in self.numbers.items())})"
-
-
-def _as_number(value: object, name: str) -> int | None:
-    """A number of values or types, checked; None if it is left open."""
-    number = real_number(value)
-    if value is not None and not (2 <= number < math.inf and number.is_integer()):
-        raise InvalidParameterError(name, f"be a whole number of {name}, at least 2", value)
-    return None if value is None else int(number)
+        return f"is hidden with probability {self.p:g}"

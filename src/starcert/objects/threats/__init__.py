@@ -12,7 +12,6 @@ Certificates look at the radii of `AnyFlips` and `Box`, and at the lists of atta
 threat of its text: "rewire:1", "box:3,45 & flips:2". A threat of your own is a subclass of `Threat`, see there.
 """
 
-from starcert.objects.choices import Alternatives
 from starcert.objects.threats.attacks import MAX_ATTACKS, Attacks, after, attackable
 from starcert.objects.threats.base import Both, Either, Then, Threat, UnfitError
 from starcert.objects.threats.edges import Controlled, LocalBudget, Rewire, Swap, Where
@@ -21,6 +20,7 @@ from starcert.objects.threats.nodes import DeleteNode, InjectNode, injected_node
 from starcert.objects.threats.text import THREATS, read_threat, threat_of
 from starcert.objects.threats.valence import Valence
 from starcert.objects.threats.variants import Variants, tautomers
+from starcert.objects.vectors import Alternatives
 
 __all__ = ["MAX_ATTACKS", "THREATS", "Additions", "Alternatives", "AnyColumns", "AnyFlips", "AnyWords", "Attacks",
            "Both", "Box", "Changes", "Controlled", "DeleteNode", "Deletions", "Either", "InjectNode", "LocalBudget",
