@@ -8,7 +8,7 @@ from block_worlds import blocks, from_json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcert.objects.blocks import Block, Listed, across, inside, outside, within, without
+from starcert.objects.blocks import Block, Listed, across, inside, within, without
 
 N_NODES = 8
 
@@ -30,49 +30,22 @@ def check(block, pairs):
     return numbered
 
 
-node_lists = st.lists(st.integers(0, N_NODES - 1), unique=True)
-
-
-@given(node_lists)
-def test_inside_is_an_upper_triangle(nodes):
-    pairs = list(combinations(sorted(nodes), 2))
-    assert check(inside(np.array(nodes, dtype=np.int64)), pairs) == pairs
-
-
-@given(st.permutations(range(N_NODES)), st.lists(st.integers(0, N_NODES), max_size=4))
-def test_across_is_every_pair_from_different_groups(nodes, cuts):
-    bounds = sorted(cuts)
-    groups = [nodes[start:end] for start, end in pairwise(bounds)]
-    pairs = [tuple(sorted((u, v))) for one, other in combinations(groups, 2) for u in one for v in other]
-    check(across([np.array(group, dtype=np.int64) for group in groups]), pairs)
-
-
-@given(st.permutations(range(N_NODES)), st.lists(st.integers(0, N_NODES), max_size=4))
-def test_within_is_every_pair_from_one_group(nodes, cuts):
+@given(st.permutations(range(N_NODES)), st.lists(st.integers(0, N_NODES), max_size=4), st.data())
+def test_pairs_inside_groups_and_listed_ones_are_in_lexicographic_order(nodes, cuts, data):
     groups = [nodes[start:end] for start, end in pairwise(sorted(cuts))]
     pairs = [pair for group in groups for pair in combinations(sorted(group), 2)]
-    assert check(within([np.array(group, dtype=np.int64) for group in groups]), pairs) == pairs
-
-
-@given(st.permutations(range(N_NODES)), st.integers(0, N_NODES), st.integers(0, N_NODES))
-def test_outside_is_every_pair_but_those_inside(nodes, size, others):
-    ours, rest = nodes[:size], nodes[size : size + others]
-    left = set(combinations(sorted(ours + rest), 2)) - set(combinations(sorted(ours), 2))
-    check(outside(np.array(ours, dtype=np.int64), np.array(rest, dtype=np.int64)), list(left))
+    block = within([np.array(group, dtype=np.int64) for group in groups])
+    assert check(block, pairs) == pairs
+    out = [pair for pair in pairs if data.draw(st.booleans())]
+    rows = np.array(data.draw(st.permutations(out)), dtype=np.int64).reshape(-1, 2)
+    kept = [pair for pair in pairs if pair not in out]
+    assert check(without(block, rows), kept) == kept
+    assert check(Listed(np.array(sorted(out), dtype=np.int64).reshape(-1, 2)), out) == sorted(out)
 
 
 def test_across_two_groups_is_a_rectangle_row_by_row():
     numbered = check(across([np.array([5, 1]), np.array([4, 0, 7])]), [(0, 1), (1, 4), (1, 7), (0, 5), (4, 5), (5, 7)])
     assert numbered == [(0, 1), (1, 4), (1, 7), (0, 5), (4, 5), (5, 7)]
-
-
-@given(node_lists, st.data())
-def test_pairs_that_are_left_out_close_ranks(nodes, data):
-    pairs = list(combinations(sorted(nodes), 2))
-    out = [pair for pair in pairs if data.draw(st.booleans())]
-    rows = np.array(data.draw(st.permutations(out)), dtype=np.int64).reshape(-1, 2)
-    kept = [pair for pair in pairs if pair not in out]
-    assert check(without(inside(np.array(nodes, dtype=np.int64)), rows), kept) == kept
 
 
 @given(
@@ -92,11 +65,6 @@ def test_leaving_out_more_keeps_what_the_block_was(kind, nodes, data):
         block = without(block, np.array(out, dtype=np.int64).reshape(-1, 2))
         kept = [pair for pair in kept if pair not in out]
         assert check(block, kept) == kept
-
-
-@given(st.sets(st.sampled_from(list(combinations(range(N_NODES), 2)))))
-def test_listed_pairs(pairs):
-    assert check(Listed(np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)), list(pairs)) == sorted(pairs)
 
 
 @given(blocks(N_NODES))

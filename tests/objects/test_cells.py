@@ -100,16 +100,6 @@ def test_fit_trains_on_masked_rows():
     assert not rows[["savings", "age", "owner"]].isna().any().any()
 
 
-def test_the_example_of_the_docs_certifies_any_two_columns():
-    table, paid = a_table(160)
-    found = smoothed(0.9).fit(table[:120], paid[:120]).certify(table[120:], threat="columns:2")
-    assert found.certified_accuracy(paid[120:], 1) > 0.5
-    assert str(found.threat) == "columns:2"
-    assert found.threat.label == "any 2 columns"
-    one = next(each for each in found if each.verdict("columns:1") == "certified")
-    assert "columns" in str(one)
-
-
 def test_fixed_columns_are_what_a_blind_model_sees():
     table, _ = a_table(3)
     problem = sc.SmoothedClassifier(

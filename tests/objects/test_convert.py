@@ -97,14 +97,10 @@ def test_networkx_names_order_and_attributes():
     back = graph.to_networkx()
     assert dict(back.nodes(data=True)) == {"b": {"element": "C"}, ("a", 1): {"element": "N"}, 7: {"element": None}}
     assert list(back) == list(source)
+    numbers = Graph(2, [], node_data={"z": np.array([6, 7]), "x": np.eye(2)}).to_networkx()
+    assert type(numbers.nodes[0]["z"]) is int
+    assert numbers.nodes[1]["x"].tolist() == [0, 1]
     assert back.has_edge("b", 7)
-
-
-def test_networkx_gets_plain_numbers():
-    pytest.importorskip("networkx")
-    graph = Graph(2, [], node_data={"z": np.array([6, 7]), "x": np.eye(2)}).to_networkx()
-    assert type(graph.nodes[0]["z"]) is int
-    assert graph.nodes[1]["x"].tolist() == [0, 1]
 
 
 def test_networkx_graphs_of_another_kind_are_refused():

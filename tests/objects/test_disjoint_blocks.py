@@ -1,10 +1,11 @@
 import pickle
 import time
 from functools import cache
-from itertools import combinations, pairwise, permutations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
+from block_worlds import blocks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,6 +29,7 @@ from starcert.system.errors import InvalidParameterError
 N_NODES = 9
 ALL = list(combinations(range(N_NODES), 2))
 ARCS = list(permutations(range(N_NODES), 2))
+BLOCKS = blocks(N_NODES).map(lambda world: world[0])
 
 
 def indices(values):
@@ -40,33 +42,9 @@ def pairs_of(block):
 
 
 @st.composite
-def blocks(draw):
-    """A block of any kind, with holes or without."""
-    kind = draw(st.sampled_from(["inside", "across", "within", "outside", "staircase", "listed"]))
-    nodes = draw(st.permutations(range(N_NODES)))
-    if kind == "listed":
-        return Listed(indices(sorted(draw(st.sets(st.sampled_from(ALL), max_size=4)))).reshape(-1, 2))
-    cuts = sorted(draw(st.lists(st.integers(0, N_NODES), min_size=2, max_size=5)))
-    groups = [indices(nodes[start:end]) for start, end in pairwise(cuts)]
-    if kind == "inside":
-        block = inside(groups[0])
-    elif kind == "outside":
-        block = outside(groups[0], indices(nodes[cuts[1] : cuts[-1]]))
-    elif kind == "staircase":  # nothing makes such a block, but it is one
-        size = cuts[-1]
-        first = [draw(st.integers(row + 1, size)) for row in range(size)]
-        last = [draw(st.integers(start, size)) for start in first]
-        block = Block(indices(nodes[:size]), indices(first), last=indices(last))
-    else:
-        block = (across if kind == "across" else within)(groups)
-    holes = draw(st.lists(st.sampled_from(ALL), max_size=4)) if draw(st.booleans()) else []
-    return without(block, indices(holes).reshape(-1, 2))
-
-
-@st.composite
 def complements(draw):
     """Two blocks that would overlap, were it not that one leaves out just what the other has, give or take a pair."""
-    one = draw(blocks())
+    one, _ = draw(blocks(N_NODES))
     out = pairs_of(one)
     if out and draw(st.booleans()):
         out.remove(draw(st.sampled_from(out)))
@@ -106,18 +84,18 @@ def _way(request, monkeypatch):
 
 @pytest.mark.usefixtures("_way")
 class TestAgainstBruteForce:
-    @given(st.lists(blocks(), max_size=4))
+    @given(st.lists(BLOCKS, max_size=4))
     @settings(max_examples=100)
     def test_blocks_of_every_kind(self, some):
         hold_to_brute_force(some)
 
-    @given(complements(), st.lists(blocks(), max_size=1))
+    @given(complements(), st.lists(BLOCKS, max_size=1))
     @settings(max_examples=75)
     def test_blocks_that_leave_out_each_other(self, some, more):
         hold_to_brute_force([*some, *more])
         hold_to_brute_force([*more, *some[::-1]])
 
-    @given(st.lists(blocks(), max_size=2), st.lists(st.sets(st.sampled_from(ARCS), max_size=4), max_size=2))
+    @given(st.lists(BLOCKS, max_size=2), st.lists(st.sets(st.sampled_from(ARCS), max_size=4), max_size=2))
     @settings(max_examples=50)
     def test_arcs_one_by_one_and_both_ways(self, some, arcs):
         listed = [Listed(indices(sorted(each)).reshape(-1, 2), directed=True) for each in arcs]

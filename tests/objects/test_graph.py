@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcert.objects import Graph
+from starcert.objects import Graph, NodeFrame
 from starcert.system.errors import InvalidParameterError
 
 
@@ -146,6 +146,10 @@ def test_tensors_survive_it_too():
     again = pickle.loads(pickle.dumps(graph))
     assert again == graph
     assert torch.equal(again.node_data["x"], torch.eye(2))
+    given_tensor = torch.arange(2)
+    held = Graph(2, [], node_data={"x": given_tensor})
+    given_tensor[0] = 9
+    assert held.node_data["x"].tolist() == [0, 1]
     assert graph == Graph(2, [(0, 1)], node_data={"x": np.eye(2, dtype=np.float32)})
 
 
@@ -198,3 +202,31 @@ def test_which_data_are_anchored_is_part_of_a_graph_but_not_of_its_key():
 def test_anchored_data_that_are_none_are_refused(anchored_data, problem):
     with pytest.raises(InvalidParameterError, match=problem):
         Graph(3, [], node_data={"z": [1, 2, 3]}, anchored_data=anchored_data)
+
+
+ATOMS = Graph(4, [(0, 1), (1, 2)], nodes="abcd", node_data={"x": np.eye(4), "element": ["C", "N", "O", "C"]})
+FRAME = NodeFrame.of(ATOMS)
+
+
+def test_a_frame_is_the_same_for_all_edges_and_another_for_other_nodes():
+    attacked = FRAME.with_edges([(0, 3)])
+    assert NodeFrame.of(attacked) == FRAME
+    assert hash(NodeFrame.of(attacked)) == hash(FRAME)
+    assert attacked.edges.tolist() == [[0, 3]]
+    assert (attacked.nodes, list(attacked.node_data)) == (("a", "b", "c", "d"), ["x", "element"])
+    others = [
+        Graph(4, ATOMS.edges, nodes="abcd", node_data={"x": np.eye(4)}),
+        Graph(4, ATOMS.edges, node_data=ATOMS.node_data),
+        Graph(4, ATOMS.edges, nodes="abcd", node_data={**ATOMS.node_data, "x": 2 * np.eye(4)}),
+        Graph(5, ATOMS.edges),
+    ]
+    assert len({NodeFrame.of(each).key for each in [ATOMS, *others]}) == 5
+
+
+def test_a_frame_travels_and_keeps_no_edges():
+    again = pickle.loads(pickle.dumps(FRAME))
+    assert again == FRAME
+    assert again.with_edges(ATOMS.edges) == ATOMS
+    more = {"directed", "type_names", "edge_data", "node_sites"}
+    assert set(vars(NodeFrame.of(ATOMS))) == {"n_nodes", "nodes", "node_data"} | more
+    assert repr(FRAME) == "NodeFrame(4 nodes, node data: x, element)"

@@ -8,7 +8,7 @@ import pytest
 import starcert as sc
 from starcert.objects.graph_kind import formula_of, is_molecule
 from starcert.objects.molecules import ORDERS
-from starcert.objects.words import AttackWords, Words, attack_words, listed
+from starcert.objects.words import AttackWords, Words, attack_words
 
 EDGES = sc.Edges(delete=0.1, add=0.1, change=0.1)
 MOLECULE = sc.Graph(
@@ -92,7 +92,6 @@ def test_the_noise_alone_says_what_it_can():
     )
     assert AttackWords(sc.Noise(a=0.1, b=0.2)).radii([(1, 45)], 4) == "(1, 45)"
     assert AttackWords(sc.Noise(a=0.1)).radii([], 4) == "none"
-    assert [listed(list(parts)) for parts in ("", "a", "ab", "abc")] == ["", "a", "a and b", "a, b and c"]
 
 
 def told(clean, regions, *changes):
@@ -139,15 +138,9 @@ def test_a_molecule_has_coordinates_orders_and_charges_by_rdkit(monkeypatch):
     graph = sc.Graph.from_smiles("C[N+](=O)[O-]", bond_types=True)
     drawn = graph.kind.drawing(graph)
     assert (drawn["orders"], drawn["charges"]) == ([1, 2, 1], [0, 1, 0, -1])
-    places = np.array(drawn["points"]).reshape(-1, 2)
-    lengths = [np.hypot(*(places[u] - places[v])) for u, v in graph.edges.tolist()]
-    assert lengths == pytest.approx([150] * 3, abs=2)
-    untyped = sc.Graph.from_smiles("C=O")
-    assert untyped.kind.drawing(untyped)["orders"] == [2]
-    assert formula_of(sc.Graph(2, [(0, 1)], node_data={"atomic_number": [6, 8]}), ["C", "O"]).keys() == {"points"}
+    assert formula_of(sc.Graph.from_smiles("C=O"), ["C", "O"])["orders"] == [2]
     assert len(formula_of(MOLECULE, None)["points"]) == 8
-    assert is_molecule(MOLECULE)
-    assert not is_molecule(PLAIN)
+    assert (is_molecule(MOLECULE), is_molecule(PLAIN)) == (True, False)
     monkeypatch.setitem(sys.modules, "rdkit", None)
     monkeypatch.setitem(sys.modules, "rdkit.Chem", None)
     assert "points" not in graph.kind.drawing(graph)

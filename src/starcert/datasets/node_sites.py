@@ -12,9 +12,8 @@ import numpy as np
 from starcert.datasets import Dataset
 from starcert.objects import Graph
 from starcert.objects.columns import in_order
-from starcert.objects.content import as_array
+from starcert.objects.content import as_array, copies_of
 from starcert.objects.molecules import element_symbols
-from starcert.objects.node_sites import copies_of
 from starcert.system.errors import InvalidParameterError, StarcertError, StarcertWarning, did_you_mean
 from starcert.system.output import note
 

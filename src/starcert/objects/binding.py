@@ -116,8 +116,11 @@ def noise_for_sites(noise: Noise, sites: Sequence[Sites]) -> Noise:
             hint = "Give every region of the partition a flip law, and no other."
             near = _near_names(noise.regions, each.regions)
             raise InvalidParameterError("regions", wanted, ", ".join(each.regions), f"{near} {hint}".lstrip())
-        layers = {region: (of.name, of.alphabet) for region, of in zip(each.regions, each.layers, strict=True)}
-        noise = noise.for_layers(layers)
+        layers = dict(zip(each.regions, each.layers, strict=True))
+        places = ((region, layers[region]) for region in noise)
+        laws = {region: noise[region].for_alphabet(of.alphabet, f"noise[{region}]", of.name) for region, of in places}
+        if any(laws[region] is not noise[region] for region in noise):
+            noise = Noise(laws)
     return noise
 
 

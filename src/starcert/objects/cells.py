@@ -23,7 +23,7 @@ from starcert.objects.laws.values import GIVEN, WRITTEN
 from starcert.objects.layers import CELLS, WORDS, CleanObject, Indices, Layer
 from starcert.objects.noise import Noise
 from starcert.objects.sites import Sites
-from starcert.objects.vectors import RowKind, Vector
+from starcert.objects.vectors import RowKind, Vector, row_with
 from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -185,10 +185,8 @@ class CellKind(RowKind):
         # One of many attacks: what is written anew is missing, as if it were hidden.
         clean: Any = sites.clean
         contents = list(clean.contents)
-        for block, offset, size in zip(sites.blocks, sites.offsets, sites.sizes, strict=True):
-            columns = block.coordinates(np.arange(size))[0]
-            for column in columns[np.asarray(values[offset : offset + size]) != GIVEN].tolist():
-                contents[column] = clean.frame.missing(column)
+        for column in np.flatnonzero(row_with(sites, values) != GIVEN).tolist():
+            contents[column] = clean.frame.missing(column)
         found: Vector = type(clean)._made(tuple(contents), clean.frame)
         return found
 

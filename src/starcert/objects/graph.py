@@ -19,10 +19,10 @@ from typing_extensions import override
 
 from starcert.objects import content
 from starcert.objects.blocks import NodePairs
+from starcert.objects.content import NodeSites, bits_of, categories_of, copies_of
 from starcert.objects.convert import Parts
 from starcert.objects.formats import Formats
 from starcert.objects.layers import EDGE_LAYERS, Coordinates, Indices, Layer, Values
-from starcert.objects.node_sites import NodeSites, bits_of, categories_of, copies_of
 from starcert.system.errors import InvalidParameterError, StarcertWarning, whole_number
 
 if TYPE_CHECKING:
@@ -127,16 +127,14 @@ class Graph(Formats):
     @cached_property
     def key(self) -> str:
         """A hex digest of the edges, the names of the nodes and their data: the same for equal graphs everywhere."""
-        named = self.nodes != tuple(range(self.n_nodes))
-        data = {**self.node_data, **self.anchored_data}
-        more = {  # what the digest of a plain graph does not have
+        more = {
             "directed": self.directed,
             "types": () if self.edge_types is None else (self.type_names, self.edge_types),
             "edge data": {name: (values, self.added_edge_data[name]) for name, values in self.edge_data.items()},
             "node sites": {name: (each.form, each.values) for name, each in self.node_sites.items()},
         }
-        nodes = self.nodes if named else None
-        return content.digest("graph", self.n_nodes, self.edges, nodes, data, *_only_nonempty(more))
+        data = {**self.node_data, **self.anchored_data}
+        return _digest("graph", self.nodes, (self.n_nodes, self.edges), data, more)
 
     @cached_property
     def layers(self) -> tuple[Layer, ...]:
@@ -303,15 +301,13 @@ class NodeFrame:
     @cached_property
     def key(self) -> str:
         """A hex digest of the names of the nodes and their data: the same for equal frames everywhere."""
-        named = self.nodes != tuple(range(self.n_nodes))
         more = {
             "directed": self.directed,
             "types": self.type_names,
             "edge data": self.edge_data,
             "node sites": [each.form for each in self.node_sites.values()],
         }
-        nodes = self.nodes if named else None
-        return content.digest("frame", self.n_nodes, nodes, self.node_data, *_only_nonempty(more))
+        return _digest("frame", self.nodes, (self.n_nodes,), self.node_data, more)
 
     def with_edges(
         self,
@@ -351,9 +347,13 @@ class NodeFrame:
         return _restore_frame, (self.n_nodes, self.nodes, dict(self.node_data), *more)
 
 
-def _only_nonempty(more: Mapping[str, object]) -> tuple[dict[str, object], ...]:
+def _digest(
+    word: str, nodes: tuple[Hashable, ...], size: tuple[object, ...], data: object, more: Mapping[str, object]
+) -> str:
+    """The digest of a graph or a frame; plain ones have neither names of nodes nor anything more in it."""
+    names = None if nodes == tuple(range(len(nodes))) else nodes
     kept = {name: value for name, value in more.items() if value}
-    return (kept,) if kept else ()
+    return content.digest(word, *size, names, data, *([kept] if kept else []))
 
 
 def _restore(parts: Parts, node_sites: Mapping[str, NodeSites]) -> Graph:

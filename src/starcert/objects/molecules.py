@@ -30,8 +30,8 @@ from starcert.objects.convert import Parts, load_module
 from starcert.system.errors import InvalidParameterError
 
 if TYPE_CHECKING:
+    from starcert.objects.content import NodeSites
     from starcert.objects.graph import Graph
-    from starcert.objects.node_sites import NodeSites
 
 ORDERS = ("single", "double", "triple", "aromatic")
 """The orders of bonds, by the names that RDKit has for them in capitals."""

@@ -91,7 +91,8 @@ class Noise:
             >>> Noise(alike=Flip(delete=0.8, add=0), unlike=Flip(delete=1, add=0)).invisible
             ('unlike',)
         """
-        return tuple(region for region, law in self._laws.items() if law.invisible)
+        shown = {region: map(law.transitions, range(law.alphabet)) for region, law in self._laws.items()}
+        return tuple(region for region, of_values in shown.items() if len(set(of_values)) == 1)
 
     def sites_of(self, region: str, capacity: Sequence[int]) -> int:
         """The number of sites of a region, from the capacity of each axis: axes may share their sites."""
@@ -146,14 +147,6 @@ class Noise:
                 raise InvalidParameterError(name, f"have the axes {', '.join(self.axes)}", dict(value), hint)
             value = [value[axis] for axis in self.axes]
         return counts_of(value, name, self.axes, unit, maximum)
-
-    def for_layers(self, layers: Mapping[str, tuple[str, int]]) -> Noise:
-        """The noise whose laws know how many values their sites have, given each region's layer and its alphabet."""
-        laws = {
-            region: law.for_alphabet(layers[region][1], f"noise[{region}]", layers[region][0])
-            for region, law in self._laws.items()
-        }
-        return self if all(laws[region] is law for region, law in self._laws.items()) else Noise(laws)
 
     def to_dict(self) -> dict[str, float | dict[str, Any]]:
         """Regions and their laws as plain numbers. `Noise.from_dict` reads it back.

@@ -197,12 +197,7 @@ class RowKind(Kind):
 
     @override
     def with_values(self, sites: Sites, values: Any, *, typed: bool = True) -> Vector:
-        clean = sites.clean
-        assert isinstance(clean, Vector)
-        row = clean.row.copy()
-        for block, offset, size in zip(sites.blocks, sites.offsets, sites.sizes, strict=True):
-            row[block.coordinates(np.arange(size))[0]] = values[offset : offset + size]
-        return type(clean)._of(row, clean.frame)
+        return type(sites.clean)._of(row_with(sites, values), sites.frame)  # type: ignore[attr-defined,no-any-return]
 
     @override
     def site_name(self, clean: Any, layer: Layer, place: Sequence[int], value: int | None) -> str:
@@ -218,6 +213,15 @@ class RowKind(Kind):
 
 
 ROWS = Vector.kind = RowKind()
+
+
+def row_with(sites: Sites, values: Any) -> Values:  # noqa: ANN401  (an array)
+    """The values of a whole row that has these at its sites."""
+    clean: Any = sites.clean
+    row: Values = clean.row.copy()
+    for block, offset, size in zip(sites.blocks, sites.offsets, sites.sizes, strict=True):
+        row[block.coordinates(np.arange(size))[0]] = values[offset : offset + size]
+    return row
 
 
 def matrix_of(rows: Sequence[CleanObject]) -> npt.NDArray[np.int64]:

@@ -20,9 +20,9 @@ from typing_extensions import override
 
 from starcert.math.flips import Flips, ShownFlips, as_positions
 from starcert.objects import Graph, NodeFrame, Sites
+from starcert.objects.content import NodeSites
 from starcert.objects.kinds import kind_of
 from starcert.objects.layers import ColumnLayer, NodeGrid, Numbered
-from starcert.objects.node_sites import NodeSites
 from starcert.sampling.draws import Draw
 
 if TYPE_CHECKING:

@@ -183,6 +183,7 @@ class Edges(OwnLaw):
     """
 
     name: ClassVar[str] = "edges"
+    named = {"delete": "delete", "add": "add", "change": "retype", "types": "types"}  # noqa: RUF012
     suffixes = (".delete", ".add", ".change")
     delete: float
     add: float
@@ -227,12 +228,6 @@ class Edges(OwnLaw):
         goes, other = Fraction(self.delete), Fraction(self.retype)
         each = other / (n_types - 1)
         return (goes, *(1 - goes - other if shown == value else each for shown in range(1, self.alphabet)))
-
-    @property
-    @override
-    def numbers(self) -> dict[str, float]:
-        chances = {"delete": self.delete, "add": self.add, "change": self.retype}
-        return chances | ({} if self.types is None else {"types": self.types})
 
     @override
     def describe(self) -> str:

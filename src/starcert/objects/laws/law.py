@@ -99,14 +99,6 @@ class Law(ABC):
         """With which probability a site of this value shows another one."""
         return float(1 - self.transitions(value)[value])
 
-    @property
-    def invisible(self) -> bool:
-        """True if a copy shows nothing of the value that a site has, as under `Flip(delete=1, add=0)`.
-
-        Any number of attacks on such sites changes nothing: noisy copies have the same law with them and without.
-        """
-        return len({self.transitions(value) for value in range(self.alphabet)}) == 1
-
     def capacity(self, counts: Sequence[int]) -> tuple[int, ...]:
         """The number of sites that an attacker can change on each axis, given how many sites have each value."""
         return tuple(sum(counts[value] for value in {before for before, _ in moves}) for moves in self.moves)
@@ -148,9 +140,16 @@ class Law(ABC):
 
 
 class OwnLaw(Law):
-    """A law of starcert's own: files tell it from others by the names of its numbers."""
+    """A law of starcert's own: files tell it from others by the names of its numbers, which are some of its fields."""
 
     __slots__ = ()
+    named: ClassVar[Mapping[str, str]]  # the field of each number; one that is None is left out
+
+    @property
+    @override
+    def numbers(self) -> dict[str, float]:
+        known = {name: getattr(self, field) for name, field in self.named.items()}
+        return {name: number for name, number in known.items() if number is not None}
 
     @override
     def to_json(self) -> float | dict[str, Any]:

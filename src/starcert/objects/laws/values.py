@@ -44,6 +44,7 @@ class Categorical(OwnLaw):
     """
 
     name: ClassVar[str] = "categorical"
+    named = {"categorical": "p", "values": "values"}  # noqa: RUF012  (as in `OwnLaw`)
     suffixes = ("",)
     p: float
     values: int | None = None
@@ -76,11 +77,6 @@ class Categorical(OwnLaw):
         other = Fraction(self.p) / (self.alphabet - 1)
         return tuple(1 - Fraction(self.p) if shown == value else other for shown in range(self.alphabet))
 
-    @property
-    @override
-    def numbers(self) -> dict[str, float]:
-        return {"categorical": self.p} | ({} if self.values is None else {"values": self.values})
-
     @override
     def describe(self) -> str:
         others = "any other value" if self.values is None else f"any of {self.values - 1} other values"
@@ -102,6 +98,7 @@ class Mask(OwnLaw):
     """
 
     name: ClassVar[str] = "mask"
+    named = {"mask": "p"}  # noqa: RUF012  (as in `OwnLaw`)
     unlisted: ClassVar[str] = "what an attacker writes into a hidden site is not known"
     alphabet, suffixes, moves = 3, ("",), (((GIVEN, WRITTEN), (WRITTEN, GIVEN)),)
     p: float
@@ -122,11 +119,6 @@ class Mask(OwnLaw):
             hint = "Mask hides cells and words: give the rows of a table (TableRow.rows), or texts (Tokens)."
             raise InvalidParameterError(name, f"be a law on the values of {layer}", self, hint)
         return self
-
-    @property
-    @override
-    def numbers(self) -> dict[str, float]:
-        return {"mask": self.p}
 
     @override
     def describe(self) -> str:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
+from starcert.objects.content import NodeSites
 from starcert.objects.graph import NodeFrame
 from starcert.objects.layers import Indices
 from starcert.objects.molecules import ELEMENT, SYMBOLS
-from starcert.objects.node_sites import NodeSites
 from starcert.objects.regions.atoms import as_bonds, as_elements
 from starcert.objects.regions.builder import Names
 from starcert.objects.sites import Sites
