@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from flint import arb, fmpq
+from flint import arb, ctx, fmpq, fmpz
 
 from starcert.system.errors import StarcertWarning
 
@@ -33,6 +33,24 @@ def exact_number(x: Fraction, bits: int | None = 128) -> Exact:
     """A number as a fraction of flint's (`bits` None) or as a ball of the working precision."""
     fraction = fmpq(x.numerator, x.denominator)
     return fraction if bits is None else arb(fraction)
+
+
+def binomial_masses(n: int, p: Fraction, low: int, high: int, bits: int | None = 128) -> list[Exact]:
+    """The masses of Bin(n, p) on [low, high], by the recurrence from the lower end; `bits` as in `exact_number`."""
+    if p in (0, 1):
+        return [exact_number(Fraction(int(k == n * p)), bits) for k in range(low, high + 1)]
+    yes, no = (exact_number(x, bits) for x in (p, 1 - p))
+    if bits is None or n <= 5000:
+        start = exact_number(Fraction(int(fmpz.bin_uiui(n, low))), bits) * yes**low * no ** (n - low)
+    else:  # the logs are large, and their leading digits cancel
+        with ctx.extraprec(2 * n.bit_length()):
+            choose = arb(n + 1).lgamma() - arb(low + 1).lgamma() - arb(n - low + 1).lgamma()
+            yes_log, no_log = (exact_number(x).log() for x in (p, 1 - p))
+            start = (choose + yes_log * low + no_log * (n - low)).exp()
+    masses, odds = [start], yes / no
+    for k in range(low, high):
+        masses.append(masses[-1] * (n - k) * odds / (k + 1))
+    return masses
 
 
 def float_below(x: Exact) -> float:

@@ -239,17 +239,19 @@ class Ballots:
         """Those of the first chunks."""
         if not 0 <= chunks <= len(self.samples):
             raise InvalidParameterError("chunks", f"be a number of chunks from 0 to {len(self.samples)}", chunks)
-        samples, kept = self.samples[:chunks].copy(), self.kept[:chunks].copy()
-        rows = np.arange(len(self)) < kept.sum()
-        return self._of_rows(rows, self.labels, samples, kept, self.answers[rows])
+        return self._of_chunks(0, chunks)
 
     def chunk(self, number: int) -> Ballots:
         """Those of one chunk alone."""
-        start, end = np.cumsum([0, *self.kept])[[number, number + 1]]
-        rows, place = np.zeros(len(self), dtype=np.bool_), slice(number, number + 1)
-        rows[start:end] = True
-        samples, kept = self.samples[place].copy(), self.kept[place].copy()
-        return self._of_rows(rows, self.labels, samples, kept, self.answers[rows])
+        return self._of_chunks(number, number + 1)
+
+    def _of_chunks(self, first: int, end: int) -> Ballots:
+        places, ends = slice(first, end), np.cumsum([0, *self.kept])
+        rows = np.zeros(len(self), dtype=np.bool_)
+        rows[ends[first] : ends[end]] = True
+        return self._of_rows(
+            rows, self.labels, self.samples[places].copy(), self.kept[places].copy(), self.answers[rows]
+        )
 
     def _of_rows(
         self, rows: Mask, labels: tuple[int, ...] | None, samples: Integers, kept: Integers, answers: AnyIntegers

@@ -24,9 +24,19 @@ from operator import mul
 from typing import NamedTuple
 
 import numpy as np
-from flint import arb, ctx, fmpz
+from flint import arb, ctx
 
-from starcert.math.arithmetic import LOCK, Exact, Floats, exact_number, lower_end, midpoint, nearest_float, upper_end
+from starcert.math.arithmetic import (
+    LOCK,
+    Exact,
+    Floats,
+    binomial_masses,
+    exact_number,
+    lower_end,
+    midpoint,
+    nearest_float,
+    upper_end,
+)
 from starcert.math.cells import HalfKey, count_cells, evenly_spaced_log_ratios, halve, log_ratio_of_count, window
 from starcert.math.channels import Channel, Outcome, Product
 from starcert.system.errors import PrecisionError
@@ -158,31 +168,11 @@ def _binomial_half(channel: Channel, radius: int, bits: int | None) -> _Half:
     ratios = channel.log_ratios
     counts = (k for low, high in blocks for k in range(low, high + 1))
     log_ratio = np.array([log_ratio_of_count(k, radius, *ratios) for k in counts])
-    clean, attacked = ([x for low, high in blocks for x in _binomial(radius, p, low, high, bits)] for p in sides)
+    clean, attacked = ([x for low, high in blocks for x in binomial_masses(radius, p, low, high, bits)] for p in sides)
     tail = clean[0] * 0 if blocks == [(0, radius)] else upper_end(1 - sum(clean))
     # Cells with neither mass (one-way noise) have no ratio either: they are left out.
     keep = [i for i in range(len(clean)) if not (clean[i] == 0 and attacked[i] == 0)]
     return _with_sums(log_ratio[keep], [clean[i] for i in keep], [attacked[i] for i in keep], tail)
-
-
-def _binomial(radius: int, probability: Fraction, low: int, high: int, bits: int | None) -> list[Exact]:
-    """Masses of Bin(radius, probability) on [low, high], by the recurrence from the lower end."""
-    if probability in (0, 1):
-        certain = radius * int(probability)
-        return [exact_number(Fraction(int(k == certain)), bits) for k in range(low, high + 1)]
-    p, q = (exact_number(x, bits) for x in (probability, 1 - probability))
-    if radius <= 5000:
-        start = exact_number(Fraction(int(fmpz.bin_uiui(radius, low))), bits) * p**low * q ** (radius - low)
-    else:  # the logs are large, and their leading digits cancel
-        with ctx.extraprec(2 * radius.bit_length()):
-            choose = arb(radius + 1).lgamma() - arb(low + 1).lgamma() - arb(radius - low + 1).lgamma()
-            p_log, q_log = (exact_number(x).log() for x in (probability, 1 - probability))
-            start = (choose + p_log * low + q_log * (radius - low)).exp()
-    masses = [start]
-    odds = p / q
-    for k in range(low, high):
-        masses.append(masses[-1] * (radius - k) * odds / (k + 1))
-    return masses
 
 
 def _trinomial(radius: int, masses: Sequence[Fraction], bits: int | None) -> list[Exact]:
@@ -210,7 +200,7 @@ def _multinomial(
         one = exact_number(Fraction(1), bits)
         return [(radius * log_ratios[0], one, one)]
     shares = [side[0] / sum(side, Fraction(0)) for side in zip(*outcomes, strict=True)]
-    rows = zip(*(_binomial(radius, share, 0, radius, bits) for share in shares), strict=True)
+    rows = zip(*(binomial_masses(radius, share, 0, radius, bits) for share in shares), strict=True)
     return [
         (count * log_ratios[0] + log_ratio, row[0] * clean, row[1] * attacked)
         for count, row in enumerate(rows)

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, ctx
 
-from starcert.math.arithmetic import LOCK, exact_number
+from starcert.math.arithmetic import LOCK, binomial_masses, exact_number
 
 PSEUDO_VOTES = 0.5  # added to the votes of each other class: few votes say little about how later ones will fall
 _BITS = 128
@@ -51,10 +51,7 @@ def upper_limit(count: int, total: int, share: Fraction) -> float:
 def _tail_is_at_most(count: int, total: int, p: float, share: Fraction) -> bool:
     """Proves P(Bin(total, p) ≤ count) ≤ share, for p above count / total."""
     with LOCK, ctx.workprec(96):
-        success, failure = arb(p), 1 - arb(p)
-        with ctx.extraprec(2 * total.bit_length()):
-            logs = arb(total + 1).lgamma() - arb(count + 1).lgamma() - arb(total - count + 1).lgamma()
-            largest = (logs + success.log() * count + failure.log() * (total - count)).exp()
+        (largest,) = binomial_masses(total, Fraction(p), count, count)
         return bool(largest * _relative_tail(count, total, p) <= exact_number(share))
 
 

@@ -27,7 +27,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from flint import arb, ctx
 
-from starcert.math.arithmetic import LOCK, Floats, exact_number, float_at_least, upper_end
+from starcert.math.arithmetic import LOCK, Floats, binomial_masses, exact_number, float_at_least, upper_end
 from starcert.math.attacked_sites import ListedAxis, SiteLaw, n_attacks, ratio_of, shares_of
 from starcert.math.bets import growth
 
@@ -77,7 +77,8 @@ def _pool_masses(pool: Attacked, n_sites: int) -> Floats:
             hit = own if len(pool) == 1 else [(i + j, left * right) for i, left in hit for j, right in own]
         if len(starts) == 1:
             return np.array([[float_at_least(upper_end(mass))] for _, mass in hit])
-        others = binomial(n_sites - sum(attacked for _, attacked in pool), clean)
+        left = n_sites - sum(attacked for _, attacked in pool)
+        others = binomial_masses(left, clean, 0, left)
         sums = [arb(0)]
         for mass in others:
             sums.append(sums[-1] + mass)
@@ -93,7 +94,7 @@ def _pool_masses(pool: Attacked, n_sites: int) -> Floats:
 
 def ways_to_show(law: SiteLaw, attacked: int) -> list[tuple[int, arb]]:
     """For each of `shares_of` how many sites flip, and its probability in the clean object."""
-    flips = binomial(attacked, law.clean)
+    flips = binomial_masses(attacked, law.clean, 0, attacked)
     if not law.parts:
         return list(enumerate(flips))
     chances = [exact_number(clean / law.clean if law.clean else Fraction(0)) for clean, _ in law.parts]
@@ -104,17 +105,6 @@ def ways_to_show(law: SiteLaw, attacked: int) -> list[tuple[int, arb]]:
             mass, left = mass * comb(left, number) * chance**number, left - number
         found.append((sum(shares), mass))
     return found
-
-
-def binomial(n: int, p: Fraction) -> list[arb]:
-    """The masses of Bin(n, p)."""
-    if p in (0, 1):
-        return [arb(int(k == (n if p else 0))) for k in range(n + 1)]
-    yes, no = exact_number(p), exact_number(1 - p)
-    masses = [no**n]
-    for k in range(n):
-        masses.append(masses[-1] * (n - k) / (k + 1) * yes / no)
-    return masses
 
 
 @lru_cache(maxsize=2**10)

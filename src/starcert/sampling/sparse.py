@@ -14,13 +14,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
-from flint import arb, ctx, fmpq, fmpz
+from flint import arb, ctx, fmpz
 from typing_extensions import override
 
-from starcert.math.arithmetic import LOCK, compiled, exact_number
+from starcert.math.arithmetic import LOCK, binomial_masses, compiled
 from starcert.math.cells import window
 from starcert.objects import Sites
 from starcert.objects.laws.law import Law
@@ -191,32 +192,20 @@ def _floors(sites: int, p: Fraction, low: int, high: int, bits: int | None) -> S
     if bits is None:  # an entry that has no more than 192 digits, such as 1/4: no ball can tell it from less
         if sites > MAX_EXACT_SITES:
             return [None]
-        total, out = fmpq(0), []
-        mass = fmpq((1 - p).numerator, (1 - p).denominator) ** sites
-        odds = fmpq(p.numerator, (1 - p).numerator)
-        for k in range(high):
-            total += mass
-            mass = mass * odds * fmpq(sites - k, k + 1)
-            if k >= low:
-                out.append((total * unit).floor())
-        return out
+        sums = accumulate(binomial_masses(sites, p, 0, high - 1, None))
+        return [(total * unit).floor() for k, total in enumerate(sums) if k >= low]
     with LOCK, ctx.workprec(bits):
-        success, failure = exact_number(p), exact_number(1 - p)
-        with ctx.extraprec(2 * sites.bit_length()):
-            choose = arb(sites + 1).lgamma() - arb(low + 1).lgamma() - arb(sites - low + 1).lgamma()
-            mass = (choose + success.log() * low + failure.log() * (sites - low)).exp()
         # What lies below the window is less than 2⁻³¹⁰, somewhere between 0 and that.
-        ball, entries = arb(arb(2) ** -311, arb(2) ** -311), []
-        for k in range(low, high):
-            ball += mass
-            scaled = ball * unit
+        below, entries = arb(arb(2) ** -311, arb(2) ** -311), list[fmpz | None]()
+        for k, mass in enumerate(binomial_masses(sites, p, low, high - 1), low):
+            below += mass
+            scaled = below * unit
             if 2 * p == 1 and 2 * k + 1 == sites:  # by symmetry 1/2 exactly, which no ball can tell from less
                 entries.append(unit // 2)
             elif scaled.upper() < 1 or scaled.lower() >= unit - 1:  # true entries lie between 0 and 1
                 entries.append(fmpz(0) if scaled < 1 else unit - 1)
             else:
                 entries.append(scaled.floor().unique_fmpz())
-            mass = mass * (sites - k) * (success / failure) / (k + 1)
         return entries
 
 
