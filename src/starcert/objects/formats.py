@@ -117,7 +117,10 @@ class Formats(ABC):
         if not sparse.issparse(adjacency):
             hint = "A numpy array goes to Graph.from_numpy."
             raise InvalidParameterError("adjacency", "be a sparse matrix or array of scipy", adjacency, hint)
-        return cls._of_matrix(adjacency, nodes, node_data, directed)
+        entries = sparse.csr_array(adjacency, copy=True)
+        entries.sum_duplicates()
+        entries.eliminate_zeros()
+        return cls._of_matrix(entries.tocoo(), nodes, node_data, directed)
 
     @classmethod
     def _of_matrix(
@@ -127,17 +130,16 @@ class Formats(ABC):
         node_data: Mapping[str, object] | None,
         directed: bool,
     ) -> Self:
-        from scipy import sparse  # noqa: PLC0415
-
         if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
             wanted = "be square, with a row and a column for each node"
             raise InvalidParameterError("adjacency", wanted, matrix.shape)
-        entries = sparse.csr_array(matrix, copy=True)
-        entries.sum_duplicates()
-        entries.eliminate_zeros()
-        rows, columns = entries.tocoo().coords
-        for wrong in np.flatnonzero(entries.data != 1):
-            got = f"{entries.data[wrong].item()!r} at {(int(rows[wrong]), int(columns[wrong]))}"
+        if isinstance(matrix, np.ndarray):
+            rows, columns = np.nonzero(matrix)
+            values = matrix[rows, columns]
+        else:
+            rows, columns, values = matrix.row, matrix.col, matrix.data
+        for wrong in np.flatnonzero(values != 1):
+            got = f"{values[wrong].item()!r} at {(int(rows[wrong]), int(columns[wrong]))}"
             raise InvalidParameterError("adjacency", "hold only 0 and 1", got)
         edges, _ = edges_of(rows, columns, matrix.shape[0], "adjacency", directed)
         return cls._of(Parts(matrix.shape[0], edges, nodes, node_data, directed=directed))
