@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from starcert.datasets.dataset import Dataset
 from starcert.display import drawing
-from starcert.display.maps import RadiusMap, stacked
+from starcert.display.maps import RadiusMap
 from starcert.objects.noise import Noise
 from starcert_studies.judged import Tally, median_range
 from starcert_studies.voted import Grid, Voted
@@ -29,7 +29,14 @@ def radius_maps(found: Mapping[str, Voted], box: Any, height: float, many: str =
         title: RadiusMap.from_certificates(each.certificates, each.labels, max_radius=box, many=many)
         for title, each in found.items()
     }
-    return stacked(maps, height)
+    figure = drawing.new_figure(drawing.PAGE, height * len(maps) + 0.5)
+    axes = np.atleast_1d(figure.subplots(len(maps), 1, sharex=True)).tolist()
+    for ax, (title, each) in zip(axes, maps.items(), strict=True):
+        each.plot(ax, bar=False).set(title=each.titled(title), yticks=range(each.share.shape[0]))
+        if ax is not axes[-1]:
+            ax.set_xlabel("")
+    each.bar(axes[0].collections[0], axes)
+    return figure
 
 
 def number_grids(
@@ -100,10 +107,21 @@ def level_curves(shares: Mapping[str, Grid], majority: float) -> Figure:
 
 
 def noise_figure(data: Dataset, noise: Noise) -> Figure:
-    """The noise of each node pair of the first test graph."""
-    figure = drawing.new_figure(drawing.COLUMN, 2.7)
+    """The noise of each node pair of the first test graph, in the upper triangle; fixed pairs are left white."""
+    figure, graph = drawing.new_figure(drawing.COLUMN, 2.7), data.test.graphs[0]
     assert data.partition is not None
-    drawing.noise_matrix(data.partition.sites(data.test.graphs[0]), noise, ax=figure.add_subplot())
+    sites = data.partition.sites(graph)
+    regions, present = drawing.region_matrix(sites), np.zeros((graph.n_nodes,) * 2, dtype=bool)
+    present[tuple(graph.edges.T)] = True
+    flips = np.full(regions.shape, np.nan)
+    for i, region in enumerate(sites.regions):
+        flips[(regions == i) & (present | present.T)] = noise[region].change(1)
+        flips[(regions == i) & ~(present | present.T)] = noise[region].change(0)
+    flips[np.tril_indices(graph.n_nodes)] = np.nan
+    ax = figure.add_subplot()
+    image = ax.imshow(flips, cmap=drawing.SHADES, vmin=0, vmax=0.5, interpolation="nearest")
+    figure.colorbar(image, ax=ax, label="probability of a flip")
+    ax.set(xlabel="node", ylabel="node")
     return figure
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 import starcert as sc
-from starcert.claims.accuracy_table import latex
+from starcert.claims.tables import latex
 from starcert.objects.threats import AnyFlips
 
 FOUND = sc.certify(

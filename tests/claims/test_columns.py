@@ -6,7 +6,7 @@ import pytest
 
 import starcert as sc
 from starcert.archive import Archive
-from starcert.claims.columns import as_csv_rows, row_names
+from starcert.claims.tables import as_csv_rows, row_names
 from starcert.system.errors import InvalidParameterError
 from starcert.system.output import csv_lines
 

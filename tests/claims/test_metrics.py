@@ -27,7 +27,7 @@ from starcert.claims.outcomes import majority_share
 from starcert.math.confidence import anytime_bounds
 from starcert.objects.threats import Box
 from starcert.report.findings import summary
-from starcert.runs.sweep_levels import measure_levels, outcome_of
+from starcert.runs.sweep_levels import measure_level
 from starcert.system.errors import InvalidParameterError
 
 NOISE = sc.Noise(a=0.1, b=0.4)
@@ -102,6 +102,7 @@ def test_the_certified_ratio_is_of_the_right_ones():
 def test_without_right_answers_there_is_no_ratio():
     wrong = 1 - CERTIFICATES.labels
     assert np.isnan(certified_ratio(CERTIFICATES, wrong, max_radius=BOX)).all()
+    assert (majority_share(LABELS), majority_share([2, 2, 7, 7])) == (4 / 5, 0.5)
     assert certified_share(CERTIFICATES, wrong, max_radius=BOX).max() == 0
 
 
@@ -157,7 +158,7 @@ def test_right_is_answered_and_true_wherever_it_is_counted(rows, n_classes, apar
     archive = Archive.from_result(found, labels=labels)
     assert [row["right"] for row in archive.rows()] == expected
     assert summary(archive).n_right == n_right
-    (level,) = measure_levels([outcome_of(found, labels, labels, [(3, 3)] * len(rows))])
+    level = measure_level(found, labels, labels, [(3, 3)] * len(rows))
     assert level.n_right == n_right
     for radius in product(range(2), range(2)):
         assert found.certified_accuracy(labels, radius) == (found.certified(radius) & expected).mean()
@@ -190,11 +191,6 @@ def test_graphs_without_sites_on_an_axis_are_counted_apart():
     first, second = (nothing.by_axis(1)[axis].counts_at(1, LABELS) for axis in "ab")
     assert (first.n_graphs, first.n_without, first.n_certified) == (0, 5, 0)
     assert second.n_without == 0
-
-
-def test_majority_shares():
-    assert majority_share(LABELS) == 4 / 5
-    assert majority_share([2, 2, 7, 7]) == 0.5
 
 
 @pytest.mark.parametrize("labels", [[0, 1], [[0], [1], [1], [1], [1]], 1, []])
@@ -259,17 +255,6 @@ def test_too_few_votes_are_named_by_axis():
     assert "random" not in said
     assert votes_needed(sc.Noise(all=1e-12), 0.01, 2)["all"] > 10**12
     assert votes_needed(sc.Noise(all=1e-100), 0.01, 2) == {"all": None}  # more than can be counted
-
-
-@pytest.mark.parametrize("spent", [{"family": "all"}, {}], ids=repr)
-def test_the_votes_needed_follow_the_share_of_alpha(spent):
-    noise = sc.Noise(a=0.02)
-    together = 7 if spent.get("family") == "all" else 1
-    needed = votes_needed(noise, 0.01, 5, together=together)["a"]
-    for n, enough in ((needed - 1, False), (needed, True)):
-        rows = [[n, 0, 0, 0, 0]] * 7
-        bounds = sc.clopper_pearson(sc.Votes(rows, rows), alpha=0.01, **spent)
-        assert sc.certify(bounds, noise)[0].certified(1) is enough
 
 
 @pytest.mark.parametrize("evidence", [False, True])

@@ -12,7 +12,8 @@ from starcert.claims.gains import structure_gains, worth_sentence
 from starcert.claims.outcomes import NEVER
 from starcert.objects.threats import AnyFlips, Deletions
 from starcert.report.comparison import compare
-from starcert.runs.sweep_levels import measure_levels, outcome_of
+from starcert.report.findings import verdict_cells
+from starcert.runs.sweep_levels import measure_level
 from starcert.system.output import csv_lines
 
 LABELS, BLIND = [0, 0, 1], [0, 1, 1]
@@ -131,13 +132,11 @@ def test_figures_end_where_nothing_is_known():
 
 def test_a_level_of_a_sweep_has_no_mean_radius_where_none_can_be():
     kept = found_under(ONE_WAY)
-    outcome = outcome_of(kept, LABELS, LABELS, [(6, 20)] * 3, AnyFlips(1))
-    (level,) = measure_levels([outcome])
+    level = measure_level(kept, LABELS, LABELS, [(6, 20)] * 3, counted=AnyFlips(1))
     assert (level.mean_radii[0] > 0, level.mean_radii[1]) == (True, None)
-    assert {share for share in level.shares[1] if share is not None} == set()
     assert [each.share(each.n_certified) for each in level.by_size] == [None]
-    (other,) = measure_levels([outcome_of(found_under(sc.Noise(bonds=sc.Flip(delete=0.1, add=0.1)), agreeing=600),
-                                          LABELS, LABELS, [(6, 20)] * 3)])  # fmt: skip
+    less = found_under(sc.Noise(bonds=sc.Flip(delete=0.1, add=0.1)), agreeing=600)
+    other = measure_level(less, LABELS, LABELS, [(6, 20)] * 3)
     assert other.mean_radii == (0.0, 0.0)
 
 
@@ -152,12 +151,12 @@ def test_compared_runs_are_not_compared_where_one_was_not_asked():
     by_flips = {each.flips: each for each in found.differences}
     beyond = by_flips["2 in core"]
     assert (beyond.share, beyond.by) == (None, None)
-    assert beyond.cells == ("one", "2 in core", "–", "–", "–")
+    assert beyond.cells == ("2 in core", "–", "–", "–")
     assert by_flips["1 in core"].by is not None
     assert by_flips["any 2 flips"].share is None
     assert any("one against 2 in core" in note and BEYOND in note for note in found.notes)
-    (row,) = [row for run, row, _ in found.verdicts if run == "one" and row.attacks == "any 2 flips"]
-    assert row.cells(weighed=False)["certified by p_A"] == "–"
+    (row,) = [row for run, row, _ in found.verdicts if run == "one" and row.label == "any 2 flips"]
+    assert verdict_cells(row, weighed=False)["certified by p_A"] == "–"
     lines = [line for panel in found.panels for line in panel.lines if panel.x_title == "flips in core"]
     assert [line.x for line in lines if line.name == "one"] == [[0, 1]]
 

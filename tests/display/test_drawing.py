@@ -9,11 +9,9 @@ import pytest
 import starcert as sc
 from starcert.display.drawing import (
     FIXED,
-    SHADES,
     colour_of,
     layout,
     new_figure,
-    noise_matrix,
     region_graph,
     region_matrix,
     style,
@@ -53,26 +51,6 @@ def test_the_region_of_every_pair(sites):
     assert set(np.diag(found)) == {-1}
     for u, v in combinations(range(7), 2):
         assert found[u, v] == region_of(sites, u, v)
-
-
-@pytest.mark.parametrize("asymmetric", [False, True])
-def test_the_matrix_has_the_flip_probability_of_every_pair(asymmetric):
-    sites = PARTITIONS["sets"].sites(GRAPH)
-    rest = sc.Flip(delete=0.04, add=0.2) if asymmetric else sc.Flip(0.45)
-    ax = noise_matrix(sites, sc.Noise(core=0.02, rest=rest))
-    (image,) = ax.images
-    drawn = image.get_array().filled(np.nan)
-    edges = {tuple(edge) for edge in GRAPH.edges.tolist()}
-    for u in range(7):
-        for v in range(7):
-            if u >= v or not ({u, v} <= {0, 1, 2} or {u, v} <= {3, 4, 5}):
-                assert np.isnan(drawn[u, v])  # the lower triangle, and what is fixed
-            elif u < 3:
-                assert drawn[u, v] == 0.02
-            else:
-                assert drawn[u, v] == ((0.04 if (u, v) in edges else 0.2) if asymmetric else 0.45)
-    assert (image.get_cmap().name, image.get_clim()) == (SHADES, (0, 0.5))
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("node", "node")
 
 
 def test_edges_and_nodes_have_the_colours_of_their_regions(sites):
@@ -131,18 +109,10 @@ ARCS = sc.Graph(
 )
 
 
-def test_arcs_have_regions_of_their_own_and_heads():
+def test_arcs_have_regions_of_their_own():
     sites = sc.Partition.from_arcs({"there": [(0, 1)], "back": [(1, 0), (2, 3)]}).sites(ARCS)
     found = region_matrix(sites)
     assert (found[0, 1], found[1, 0], found[2, 3], found[3, 2]) == (0, 1, 1, -1)
-    ax = region_graph(sites)
-    heads = [text.arrow_patch for text in ax.texts]
-    assert [patch.get_linestyle() for patch in heads] == [(0, (6, 2)), "-", (0, (6, 2)), "-"]
-    assert [patch.get_edgecolor()[:3] for patch in heads] == [
-        pytest.approx(matplotlib_colour(colour)) for colour in (colour_of(0), colour_of(1), FIXED, colour_of(1))
-    ]
-    labels = [line.get_label() for line in ax.lines if not line.get_label().startswith("_")]
-    assert labels == ["there", "back", "follows", "likes", "fixed"]
 
 
 def test_features_of_nodes_are_no_pairs():
@@ -151,9 +121,3 @@ def test_features_of_nodes_are_no_pairs():
     ax = region_graph(sites)
     labels = [line.get_label() for line in ax.lines if not line.get_label().startswith("_")]
     assert labels == ["edges", "follows", "likes"]
-
-
-def matplotlib_colour(name):
-    from matplotlib.colors import to_rgb  # noqa: PLC0415
-
-    return to_rgb(name)

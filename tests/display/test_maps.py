@@ -3,8 +3,7 @@ import pytest
 from report_worlds import weighed
 
 import starcert as sc
-from starcert.display.drawing import MAJORITY, SHADES, TONES
-from starcert.display.maps import stacked
+from starcert.display.drawing import TONES
 from starcert.system.errors import InvalidParameterError
 
 pytest.importorskip("matplotlib")
@@ -58,27 +57,6 @@ def test_other_numbers_of_axes_and_labels_are_refused():
         sc.display.slack_map(sc.Noise(a=0.1), 3)
     with pytest.raises(InvalidParameterError, match="labels"):
         sc.display.radius_map(CERTIFICATES, [0, 1], max_radius=(1, 1))
-
-
-def test_stacked_maps_share_one_scale():
-    votes = sc.Votes([[80, 20], [30, 70], [9, 91]], selection=[[9, 1], [3, 7], [0, 9]])
-    few = sc.certify(sc.clopper_pearson(votes), NOISE)
-    many = sc.certify(BOUNDS, NOISE, anchored=["The regions were derived from the edges."] * 3)
-    maps = {
-        "few": sc.display.RadiusMap.from_certificates(few, [0, 1, 1], max_radius=(2, 5)),
-        "many": sc.display.RadiusMap.from_certificates(many, [0, 1, 1], max_radius=(2, 5)),
-    }
-    upper, lower, bar = stacked(maps, 1.0).axes
-    for ax, each in ((upper, maps["few"]), (lower, maps["many"])):
-        assert ax.collections[0].get_clim() == (0, 1)
-        assert ax.collections[0].get_cmap().name == SHADES
-        np.testing.assert_array_equal(ax.collections[0].get_array().reshape(3, 6), each.share)
-    assert (upper.get_title(), lower.get_title()) == ("few", "many (anchored regions)")
-    assert (upper.get_xlabel(), lower.get_xlabel()) == ("", "flips in b")
-    assert bar.get_ylabel() == "share of graphs\nright and certified"
-    (mark,) = (line for line in bar.lines if line.get_color() == MAJORITY)
-    assert set(mark.get_ydata()) == {2 / 3} == {maps["few"].majority_share}
-    assert len(stacked({"one": maps["few"]}, 1.0).axes) == 2
 
 
 def test_a_verdict_map_has_four_tones(tmp_path):

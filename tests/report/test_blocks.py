@@ -20,11 +20,11 @@ from starcert.report.blocks import (
     TableBlock,
     Text,
     Tones,
+    as_terminal,
     plain_text,
     values_of,
 )
 from starcert.report.document import page_of
-from starcert.report.terminal import as_terminal
 
 ROWS = [("a", ("1 ", Marked("50%", "small")), "–", (Tones((("open", 0.5),)),)), ("<b>", "2", "–", "")]
 REPORT = Report(

@@ -12,7 +12,7 @@ from starcert.archive import ExactArchive
 from starcert.report import write_report
 from starcert.report.comparison_report import write_comparison
 from starcert.report.document import write_page
-from starcert.report.exact_report import exact_report
+from starcert.report.other_reports import exact_report
 from starcert.runs.sweep_report import sweep_report
 
 REGION = "שלום\u202eevil\x1b[31m\a"

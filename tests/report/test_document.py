@@ -8,7 +8,7 @@ from jinja2 import UndefinedError
 from markupsafe import Markup
 from report_worlds import HOSTILE
 
-from starcert.report.blocks import KeyFigure, Report
+from starcert.report.blocks import Report
 from starcert.report.document import page_of, render, templates
 from starcert.system.output import harmless
 
@@ -41,18 +41,6 @@ def test_control_characters_are_shown_as_their_numbers(given):
 @pytest.mark.parametrize("given", ["a\tb", "a\nb", "👩\u200d🔬", "می\u200cخواهم", "größer ≥ 日本語"])
 def test_white_space_and_scripts_stay_as_they_are(given):
     assert harmless(given) == given
-
-
-def test_the_common_frame():
-    numbers = [KeyFigure("1 > 0", "<u>", "number-x", "")]
-    written = page("a & b", numbers=numbers, origin=[{"<b>": []}], data={"x": "</script>"})
-    assert '<div class="number" id="number-x"><dt>&lt;u&gt; (<bdi></bdi>)</dt><dd>1 &gt; 0</dd></div>' in written
-    assert written.count("a &amp; b") == 2
-    assert "<h3>&lt;b&gt;</h3><p>Nothing was recorded.</p>" in written
-    assert "\n// Curves: their colours" in written
-    assert "#drawing svg, #picture-drawing svg {" in written
-    assert '<script>"use strict";\n// Elements and numbers' in written
-    assert '{"x":"\\u003c/script\\u003e","plots"' in written
 
 
 def test_a_name_that_nobody_gave_is_an_error():

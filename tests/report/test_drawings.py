@@ -6,8 +6,8 @@ from report_worlds import graphs
 import starcert as sc
 from starcert.objects.graph_kind import DRAWN_NODES
 from starcert.objects.site_sets import Across, Within
-from starcert.report import drawings as module
-from starcert.report.drawings import Drawings
+from starcert.report import page_data as module
+from starcert.report.page_data import Drawings
 
 GROUPS = (frozenset([0, 4, 5]), frozenset([1]), frozenset([2, 3, 9, 11]))
 

@@ -92,16 +92,7 @@ def test_ten_axes_are_read_in_words_and_none_is_left_out(narrow, pages):
     assert "1 bond deleted in chain and 1 atom changed" in [text for text, _ in rows]
     narrow.execute_script("document.getElementById('further').click()")
     assert narrow.execute_script(f"{listed}.filter((e) => e.offsetHeight > 0).length") == len(rows)
-    # A small plot for each axis; a step at the last count, as wide as the others.
-    assert texts(narrow, "#curves-plot .xtitle")[0] == "bonds deleted in ring"
-    ends = narrow.execute_script(
-        "return [...document.querySelectorAll('#curves-plot .plot')].map((plot) => {"
-        " const last = plot.data[0].x[plot.data[0].x.length - 1];"
-        " const box = plot.querySelector('.lines path').getBBox();"
-        " return plot.frame.px(last + 0.5) - (box.x + box.width); })"
-    )
-    assert len(ends) == 10
-    assert ends == pytest.approx([0] * 10, abs=1)
+    assert texts(narrow, "#curves-plot .xtitle")[0] == "bonds deleted in ring"  # a small plot for each axis
     broken = narrow.execute_script("return document.querySelector('#table-body tr td:last-child').textContent")
     assert "(" not in broken
 
@@ -120,11 +111,3 @@ def test_an_attack_on_a_molecule_is_marked_and_says_what_changes(narrow, pages):
     assert len(texts(narrow, "#drawing .note")) == counted
     marked = narrow.execute_script("return document.querySelectorAll('#drawing line.attack').length")
     assert marked == counted
-    # Aromatic bonds are dashed beside a line, absent pairs are dotted.
-    dashes = "return [...document.querySelectorAll(arguments[0])].map((e) => e.getAttribute('stroke-dasharray'))"
-    aromatic = narrow.execute_script(dashes, "#drawing line.aromatic")
-    assert len(aromatic) == (6 if texts(narrow, "#drawing .atom") else 0)
-    narrow.execute_script("document.getElementById('absent').click()")
-    absent = narrow.execute_script(dashes, "#drawing line.absent")
-    assert absent
-    assert not set(absent) & set(aromatic)

@@ -12,9 +12,8 @@ from starcert.archive import Archive
 from starcert.claims.metrics import radii_of_flips
 from starcert.objects.words import AttackWords, Words
 from starcert.report import write_report
-from starcert.report.drawings import verdict_data
 from starcert.report.findings import verdict_rows
-from starcert.report.page_data import page_data
+from starcert.report.page_data import page_data, verdict_data
 
 
 @pytest.fixture(scope="module", params=[STARS, ONE, FOUR], ids=["two axes", "one axis", "four axes"])
@@ -33,6 +32,10 @@ def tone_of(one, radius):
     return 2
 
 
+def counts_of(row):
+    return row.n_by_p_A, row.n_certified - row.n_by_p_A, row.n_open, row.n_broken
+
+
 def test_something_of_everything_is_there():
     certificates, _ = weighed()
     levels = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (2, 0)]
@@ -42,21 +45,18 @@ def test_something_of_everything_is_there():
 def test_rows_count_the_graphs_one_by_one(kept):
     archive, _ = kept
     anywhere, rows = (found := verdict_rows(archive)[0])[:2], found[2:]
-    assert [row.attacks for row in anywhere] == ["any 1 flip", "any 2 flips"]
-    for row, found in zip(anywhere, archive.certificates.counts(archive.labels), strict=True):
-        by_evidence = found.n_certified - found.n_by_p_A
-        assert (row.n_graphs, row.n_right) == (found.n_graphs, found.n_right)
-        assert row.counts == (found.n_by_p_A, by_evidence, found.n_open, found.n_broken)
+    assert [row.label for row in anywhere] == ["any 1 flip", "any 2 flips"]
+    assert anywhere == archive.certificates.counts(archive.labels)
     radii = radii_of_flips(archive.certificates, 2)
-    assert [row.attacks for row in rows] == list(map(AttackWords(archive.noise).level, radii))
+    assert [row.label for row in rows] == list(map(AttackWords(archive.noise).level, radii))
     for row, radius in zip(rows, radii, strict=True):
         tones = [
             tone_of(one, radius)
             for one, truth in zip(archive.certificates, archive.labels, strict=True)
             if one.label == truth and not one.abstained and all(map(int.__le__, radius, one.capacity))
         ]
-        assert row.counts == tuple(map(tones.count, range(4)))
-        assert row.n_right == len(tones) == sum(row.counts)
+        assert counts_of(row) == tuple(map(tones.count, range(4)))
+        assert row.n_right == len(tones) == sum(counts_of(row))
 
 
 def test_attacks_and_broken_levels_are_those_of_the_certificates(kept):
@@ -98,7 +98,7 @@ def test_the_browser_names_what_is_certified_and_marks_the_attack(kept, quiet, t
     write_report(path, archive, sites)
     open_page(quiet, path.as_uri())
     assert texts(quiet, "#verdict-table tbody th") == [
-        row.attacks for row in verdict_rows(archive, Words.of(sites, nodes=False))[0]
+        row.label for row in verdict_rows(archive, Words.of(sites, nodes=False))[0]
     ]
     for graph, one in enumerate(archive.certificates):
         quiet.execute_script("document.querySelector(`tr[data-graph='${arguments[0]}'] .name button`).click()", graph)
@@ -161,5 +161,5 @@ def test_listed_attacks_are_shown_by_size_and_radii_by_p_a_alone(listed):
     assert data["frontiers"] == page_data(by_counts, problem.sites)["frontiers"]
     (one, two), further = verdict_rows(archive)
     assert not further
-    assert (one.attacks, one.n_attacks, one.n_graphs, one.counts) == ("1 deletion", 14, 2, (1, 0, 0, 1))
+    assert (one.label, one.n_attacks, one.n_graphs, counts_of(one)) == ("1 deletion", 14, 2, (1, 0, 0, 1))
     assert two.n_attacks == 14 + 6 + 45

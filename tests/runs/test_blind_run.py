@@ -13,10 +13,9 @@ import starcert as sc
 from starcert.archive import BLIND, Archive, BlindRow
 from starcert.baselines import blind_model
 from starcert.claims.gains import structure_gains
-from starcert.report.blocks import values_of
+from starcert.report.blocks import as_terminal, values_of
 from starcert.report.comparison import compare
 from starcert.report.comparison_report import comparison_notices, write_comparison
-from starcert.report.terminal import as_terminal
 from starcert.report.worth import Worth
 from starcert.runs import blind_run
 from starcert.runs.certification import certify_run

@@ -219,7 +219,7 @@ class Archive(Kept):
         Args:
             base: the base classifier's answer for each row, a class number: the one column that a file does not know.
         """
-        from starcert.claims.columns import as_csv_rows  # noqa: PLC0415  (as above)
+        from starcert.claims.tables import as_csv_rows  # noqa: PLC0415  (as above)
 
         return list(as_csv_rows(self._rows(base)))
 

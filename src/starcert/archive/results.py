@@ -67,12 +67,12 @@ def archive_of(
         capacities=tuple(certificates.capacity),
         anchored=tuple(certificates.anchored),
         class_names=tuple(map(str, certificates.classes or range(n_classes)) if class_names is None else class_names),
-        boxes=tuple(certificates.boxes),
+        boxes=tuple(certificates.by_votes.boxes),
         asked=None if certificates.asked is None else tuple(certificates.asked),
         together=certificates.bounds.family_size,
         bound=by.bound,
         evidence=tuple(map(GraphEvidence.of, votes.records, verdicts)) if any(verdicts) else None,
-        collective=KeptClaims.of(certificates.collective, claims),
+        collective=KeptClaims.of(certificates.by_votes.collective, claims),
         nodes=None if certificates.nodes is None else tuple(certificates.nodes.index.tolist()),
     )
     if certificates.bounds.agrees_with(archive.bounds):

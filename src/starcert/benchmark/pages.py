@@ -16,7 +16,7 @@ from starcert.benchmark.archives import Theirs
 from starcert.benchmark.data import file_name
 from starcert.benchmark.outcomes import read_threat
 from starcert.benchmark.table import BLIND, Line
-from starcert.claims.accuracy_table import latex
+from starcert.claims.tables import latex
 from starcert.display.drawing import MAJORITY, TONES, new_figure, style, whole_ticks
 from starcert.report.document import policy_of, render
 from starcert.system.files import write_whole

@@ -21,7 +21,7 @@ from starcert.claims.verdict import FoundAttack, Limits, State, Verdict, Verdict
 from starcert.claims.vote_proof import in_box
 from starcert.math.choices import Level
 from starcert.math.confidence import Bounds
-from starcert.math.fallback import PLAIN, Contest
+from starcert.math.fallback import PLAIN
 from starcert.math.frontier import Frontier, flips_covered
 from starcert.objects.kinds import Kind
 from starcert.objects.noise import Noise, RadiusLike
@@ -211,11 +211,6 @@ class Certificate:
         return float(self.bounds.p_lower[0])
 
     @property
-    def contest(self) -> Contest:
-        """The condition under which the answer stands: see `math/fallback.py`."""
-        return self.bounds.contests[0]
-
-    @property
     def blind_answer(self) -> int | None:
         """The class that the smoothed classifier falls back to; None if it does not."""
         return None if self.bounds.blind is None else int(self.bounds.blind.answers[0])
@@ -263,13 +258,9 @@ class Certificate:
     @property
     def any_flips(self) -> int:
         """The largest k, within what was looked at, such that no k flips, wherever they are, change the answer."""
-        return self.any_flips_to(None)
-
-    def any_flips_to(self, limit: int | None) -> int:
-        """`any_flips`, up to this limit."""
         if self.capacity is None:
             raise InvalidParameterError("capacity", "be known, to speak of flips wherever they are", None)
-        return flips_covered(self.frontier.radii, self.capacity, limit)
+        return flips_covered(self.frontier.radii, self.capacity)
 
     def proves(self, level: Level) -> bool:
         """True if the bounds on the class probabilities certify a level by themselves."""
@@ -300,9 +291,10 @@ class Certificate:
         counts = in_box(self.noise.radius(radius), self.max_radius, self.capacity)
         tradeoffs = tradeoffs_of(self.noise.product)
         failure, other = float(self.bounds.failure[0]), float(self.bounds.other[0])
-        if self.contest != PLAIN:
+        contest = self.bounds.contests[0]
+        if contest != PLAIN:
             failure = other if self.answers_blind else failure
-            return self.contest.limit - tradeoffs.upper(counts, failure, 1 - failure)
+            return contest.limit - tradeoffs.upper(counts, failure, 1 - failure)
         return tradeoffs.lower(counts, 1 - failure, failure) - tradeoffs.upper(counts, other, 1 - other)
 
     def __str__(self) -> str:

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import TypeVar
 
-from starcert.claims.accuracy_table import AccuracyTable
 from starcert.claims.certificate import Certificate
 from starcert.claims.gains import StructureGain, structure_gain
 from starcert.claims.intervals import IntervalProof, ValueInterval
@@ -23,6 +22,7 @@ from starcert.claims.outcomes import Labels, Mask, Outcomes, SizeCounts, known, 
 from starcert.claims.proof import Asked, Proof, Rows, Whole
 from starcert.claims.question import Question
 from starcert.claims.sentences import cells_of, summary_of
+from starcert.claims.tables import AccuracyTable
 from starcert.claims.verdict import Limits, Verdicts
 from starcert.claims.vote_proof import VoteProof
 from starcert.math.confidence import Bounds
@@ -40,7 +40,7 @@ from starcert.system.output import as_frame, quantity
 if TYPE_CHECKING:
     import pandas as pd
 
-    from starcert.claims.collective import Collective, CollectiveClaim
+    from starcert.claims.collective import CollectiveClaim
 
 ProofT_co = TypeVar("ProofT_co", bound=Proof, default=Proof, covariant=True)
 
@@ -305,11 +305,6 @@ class Certificates(Sequence[Certificate], Generic[ProofT_co]):
         return self.by_votes.capacity
 
     @property
-    def boxes(self) -> Sequence[Limits]:
-        """For each row, how far its frontier is searched."""
-        return self.by_votes.boxes
-
-    @property
     def verdicts(self) -> Sequence[Verdicts | None] | None:
         """The verdicts of evidence for each certificate; None without evidence."""
         return self.by_votes.verdicts
@@ -318,11 +313,6 @@ class Certificates(Sequence[Certificate], Generic[ProofT_co]):
     def asked(self) -> Sequence[Question] | None:
         """The question about each object, where a threat lists its attacks."""
         return self.by_votes.asked
-
-    @property
-    def collective(self) -> Collective | None:
-        """The votes of all targets side by side, if they were kept."""
-        return self.by_votes.collective
 
     @property
     def votes(self) -> Votes | None:
@@ -386,10 +376,10 @@ class Certificates(Sequence[Certificate], Generic[ProofT_co]):
                 the whole threat, which costs nothing.
             alpha: the probability that the claim is false; by default that of `certify`.
         """
-        if self.collective is None:
+        if self.by_votes.collective is None:
             hint = "Certify with evidence=True, and without a fallback."
             raise InvalidParameterError("certificates", "have evidence, and no fallback", self, hint)
-        return self.collective.at_most_changed(read_threat(threat).for_noise(self.noise), k, alpha)
+        return self.by_votes.collective.at_most_changed(read_threat(threat).for_noise(self.noise), k, alpha)
 
     # Of outputs that are numbers -----------------------------------------------------------------------------------
 

@@ -10,10 +10,10 @@ b + c is. Both have exact intervals, t at 4/5 of INTERVAL and s at 1/5; their pr
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -61,11 +61,12 @@ def structure_gain(
     """
     if radius is not None and threat is not None:
         raise InvalidParameterError("radius", "cannot be combined with a threat.")
-    outcomes, paired = results.outcomes(threat if radius is None else Box(radius)), _Paired.of(results, labels, blind)
-    if radius is None:
-        size = 0 if threat is None else outcomes.threat.most
-        return paired.gain(outcomes, size, outcomes.threat.label_of(size) if size else NO_ATTACK)
-    return paired.gain(outcomes, outcomes.threat.most, box_in_words(outcomes.threat))
+    gain = _gain_by(results, labels, blind)
+    outcomes = results.outcomes(threat if radius is None else Box(radius))
+    if radius is not None:
+        return gain(outcomes, outcomes.threat.most, box_in_words(outcomes.threat))
+    size = 0 if threat is None else outcomes.threat.most
+    return gain(outcomes, size, outcomes.threat.label_of(size) if size else NO_ATTACK)
 
 
 def structure_gains(
@@ -80,13 +81,27 @@ def structure_gains(
     Without attack, by the size of attacks of a threat, and at 1, 2, 5, … flips on each axis alone, up to `flips`, by
     default as far as anything is certified.
     """
-    paired, outcomes = _Paired.of(results, labels, blind), results.outcomes(threat)
-    found = [paired.gain(outcomes, 0, NO_ATTACK)]
+    gain, outcomes = _gain_by(results, labels, blind), results.outcomes(threat)
+    found = [gain(outcomes, 0, NO_ATTACK)]
     if threat is not None:
-        found += [paired.gain(outcomes, size, threat.label_of(size)) for size in size_steps(outcomes.threat.most)]
+        found += [gain(outcomes, size, threat.label_of(size)) for size in size_steps(outcomes.threat.most)]
     for axis in results.by_axis(flips).values():
-        found += [paired.gain(axis, size, box_in_words(axis.threat, size)) for size in steps_to(axis.threat.most)]
+        found += [gain(axis, size, box_in_words(axis.threat, size)) for size in steps_to(axis.threat.most)]
     return [each for each in found if each.n_graphs and each.why != TOO_FAR]
+
+
+def _gain_by(results: Certificates, labels: Labels, blind: Labels) -> Callable[[Outcomes, int, str], StructureGain]:
+    """The gain under attacks of at most a size, which are called so."""
+    truth = results.truth(labels)
+    right, labelled = results.right(truth.tolist()), known(truth.tolist())
+    blind_right: Mask = np.asarray(results.truth(blind) == truth)
+
+    def gain(outcomes: Outcomes, size: int, attacks: str) -> StructureGain:
+        among = labelled & outcomes.possible(size)
+        why = outcomes.why_unknown(size, among)
+        return StructureGain.of(attacks, right & outcomes.certified(size), blind_right, among, why)
+
+    return gain
 
 
 def box_in_words(box: Threat, size: int | None = None) -> str:
@@ -94,25 +109,6 @@ def box_in_words(box: Threat, size: int | None = None) -> str:
     assert isinstance(box, Box)
     counts = [(axis, n) for axis, n in zip(box.axes, box.radius, strict=True) if n]
     return ", ".join(f"{quantity(n if size is None else size, 'flip')} in {axis}" for axis, n in counts) or NO_ATTACK
-
-
-class _Paired(NamedTuple):
-    """Which rows are answered right, by certificates and by a blind model, and of which the class is known."""
-
-    right: Mask
-    blind: Mask
-    known: Mask
-
-    @classmethod
-    def of(cls, results: Certificates, labels: Labels, blind: Labels) -> _Paired:
-        truth = results.truth(labels)
-        wise: Mask = np.asarray(results.truth(blind) == truth)
-        return cls(results.right(truth.tolist()), wise, known(truth.tolist()))
-
-    def gain(self, outcomes: Outcomes, size: int, attacks: str) -> StructureGain:
-        among = self.known & outcomes.possible(size)
-        why = outcomes.why_unknown(size, among)
-        return StructureGain.of(attacks, self.right & outcomes.certified(size), self.blind, among, why)
 
 
 def worth_sentence(gains: Sequence[StructureGain], what: str = "graphs") -> str:
@@ -173,14 +169,8 @@ class StructureGain:
         one, other = certified[among], blind[among]
         if why and not one.any():
             return cls(attacks, len(one), None, float(other.mean()), None, None, None, why)
-        return cls(
-            attacks,
-            len(one),
-            float(one.mean()),
-            float(other.mean()),
-            *paired_difference(other, one),
-            why * (why != NEVER),
-        )
+        shares = float(one.mean()), float(other.mean())
+        return cls(attacks, len(one), *shares, *paired_difference(other, one), why * (why != NEVER))
 
     def __str__(self) -> str:
         if self.gain is None or self.low is None or self.high is None:

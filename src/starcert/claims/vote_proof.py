@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
-from starcert.claims.columns import result_rows
 from starcert.claims.outcomes import Labels, Mask, Outcomes
 from starcert.claims.proof import Asked, Proof
 from starcert.claims.question import NO_ATTACK, Question
 from starcert.claims.slack import slacks_of, tradeoffs_of
 from starcert.claims.smoothed_outcomes import smoothed_outcomes
+from starcert.claims.tables import result_rows
 from starcert.claims.verdict import FoundAttack, Limits, Verdict, Verdicts, lies_within
 from starcert.math.confidence import Bounds
 from starcert.math.fallback import PLAIN, Contest
-from starcert.math.frontier import Frontier, Frontiers, levels_of
+from starcert.math.frontier import Frontier, Frontiers, flips_covered, levels_of
 from starcert.math.margins import MultiClass, TwoClass
 from starcert.objects.noise import Noise, RadiusLike
 from starcert.objects.threats import AnyFlips, Box, Threat, read_threat
@@ -198,7 +198,7 @@ class VoteProof(Proof):
         if threat.by_radius and broken:  # the level's attack is one of the threat
             return self.verdict(one, broken[0])
         if limits is None:
-            holds = one.any_flips_to(most) >= most
+            holds = flips_covered(one.frontier.radii, box, most) >= most
         else:
             holds = one.certified(box) or (flips is not None and all(map(one.certified, levels_of(most, box))))
         if holds:

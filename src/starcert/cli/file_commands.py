@@ -14,10 +14,9 @@ import typer
 from starcert.archive import Archive, ExactArchive, IntervalArchive, Mismatch, Verification, read
 from starcert.archive import verify as verify_file
 from starcert.cli.command_line import JsonOption, app, report, show
-from starcert.report.blocks import values_of
+from starcert.report.blocks import as_terminal, values_of
 from starcert.report.comparison_report import comparison_report, write_comparison
 from starcert.report.findings import anchored_notice
-from starcert.report.terminal import as_terminal
 from starcert.runs.run_file import CERTIFICATES
 from starcert.runs.run_methods import rerun_file
 from starcert.system.errors import ArchiveError, InvalidParameterError, StarcertError

@@ -19,8 +19,7 @@ from starcert.cli.command_line import JsonOption, app, report, show
 from starcert.cli.run_views import study_view, trained_object, trained_view
 from starcert.cli.setting_options import Given, with_settings
 from starcert.objects.threats import Threat, injected_nodes
-from starcert.report.blocks import Report, values_of
-from starcert.report.terminal import as_terminal
+from starcert.report.blocks import Report, as_terminal, values_of
 from starcert.runs.certification import certify_run, forecast
 from starcert.runs.example import KINDS, write_example
 from starcert.runs.grid import parse_grid, sweep_settings

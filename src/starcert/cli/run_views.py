@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from starcert.report.training_report import weights_in_words
+from starcert.report.other_reports import weights_in_words
 from starcert.runs.training_run import TrainedRun
 from starcert.system.output import duration
 from starcert.system.tables import table

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.objects import Sites
-from starcert.objects.noise import Noise
 from starcert.system.errors import needing
 
 if TYPE_CHECKING:
@@ -167,28 +166,4 @@ def region_graph(
         ax.plot([], [], color=FIXED, lw=0.9, label="fixed")
     ax.set_aspect("equal")
     ax.set_axis_off()
-    return ax
-
-
-def noise_matrix(sites: Sites, noise: Noise, *, ax: Axes | None = None) -> Axes:
-    """Draws the probability with which every node pair flips, in the upper triangle; fixed pairs are left white.
-
-    Of a directed graph both triangles are drawn: row u, column v has the arc from u to v.
-    """
-    ax = new_axes(ax)
-    regions = region_matrix(sites)
-    n = sites.graph.n_nodes
-    present = np.zeros((n, n), dtype=bool)
-    present[tuple(sites.graph.edges.T)] = True
-    if not sites.graph.directed:
-        present |= present.T
-    flips = np.full((n, n), np.nan)
-    for i, region in enumerate(sites.regions):
-        flips[(regions == i) & present] = noise[region].change(1)
-        flips[(regions == i) & ~present] = noise[region].change(0)
-    if not sites.graph.directed:
-        flips[np.tril_indices(n)] = np.nan
-    image = ax.imshow(flips, cmap=SHADES, vmin=0, vmax=0.5, interpolation="nearest")
-    ax.figure.colorbar(image, ax=ax, label="probability of a flip")
-    ax.set(xlabel="node", ylabel="node")
     return ax

@@ -6,11 +6,16 @@ block that has a `key` gives its `values` to programs, which do not read what is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeAlias
 
 from typing_extensions import override
+
+from starcert.system.tables import facts, table
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 SHOWN = 40  # rows of a table that a terminal shows
 
@@ -200,3 +205,30 @@ def values_of(report: Report) -> dict[str, object]:
     blocks = (block for section in report.sections for block in section.blocks)
     notices = [each._asdict() for each in report.notices]
     return {**report.values, **{each.key: each.values for each in blocks if each.key}, "notices": notices}
+
+
+def as_terminal(report: Report) -> Iterator[RenderableType]:
+    """The parts of a report, in its order."""
+    known = [(each.what + (f" ({each.class_name})" if each.class_name else ""), each.value) for each in report.numbers]
+    yield facts(report.title, known)
+    yield from (f"{each.head}. {each.text}" for each in report.notices)
+    for section in report.sections:
+        for block in section.blocks:
+            if "page" not in (section.only, block.only):
+                yield from _shown(block, section.heading)
+
+
+def _shown(block: ReportBlock, heading: str) -> Iterator[RenderableType]:
+    if isinstance(block, Text):
+        yield plain_text(block.phrase)
+    elif isinstance(block, TableBlock) and block.rows:
+        heads, rows = _known_columns(block)
+        yield table(block.title or heading, heads, rows, left=heads[: block.left], most=block.most, more=block.more)
+
+
+def _known_columns(block: TableBlock) -> tuple[Sequence[str], list[Sequence[str]]]:
+    """A table without the columns of which nothing is known in any row."""
+    texts = [[plain_text(cell) for cell in row] for row in block.rows]
+    columns = [each for each in zip(block.heads, *texts, strict=True) if not set(each[1:]) <= {"–", ""}]
+    first, *others = zip(*columns, strict=True)
+    return first, list(others)

@@ -5,22 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
-from starcert.claims.gains import StructureGain, worth_sentence
+from starcert.claims.gains import worth_sentence
 from starcert.objects.laws.law import Move
 from starcert.objects.noise import Noise
 from starcert.objects.threats import Threat
 from starcert.report.blocks import Curves, KeyFigure, Marked, Notice, Phrase, Report, Section, TableBlock, Text
-from starcert.report.compared_runs import AnyArchive, ComparedRun
-from starcert.report.comparison import Comparison, compare
+from starcert.report.comparison import AnyArchive, ComparedRun, Comparison, compare
 from starcert.report.document import as_bytes, page_of, target, write_page
-from starcert.report.findings import reasons_of
+from starcert.report.findings import reasons_of, verdict_cells
 from starcert.report.shares import MAX_LINES
 from starcert.report.worth import GAIN_HEADS, gain_cells, gains_section
 from starcert.system.errors import StarcertError
 from starcert.system.output import plural, quantity
 
 MAX_DIFFERENT = 300  # the most graphs on which runs differ that are listed
-SHOWN_SETTINGS = ("model", "classifier", "data", "split", "limit", "regions", "samples", "seed")
 
 
 def write_comparison(
@@ -40,65 +38,54 @@ def write_comparison(
     return found
 
 
-def _named(text: str) -> Phrase:
-    """A name from data, in its own direction of writing."""
-    return (Marked(text, "bdi"),)
-
-
 def comparison_report(found: Comparison) -> Report:
     """A comparison as blocks."""
-    one, n_rows, first, by_radius = found.one, len(found.rows), found.names[0], found.threat.by_radius
+    one, names, n_rows, panels = found.one, [run.name for run in found.runs], len(found.rows), found.panels
     same = one if found.n_graphs == 1 else quantity(found.n_graphs, one)
+    about = f"{len(names)} runs on the same {same}. Each is compared with the first, "
+    shares = (
+        f"The share of {one}s that are {found.what} against a number of flips on one axis, with none on the others."
+    )
+    curves = Curves(
+        name="compare-plot",
+        panels=panels,
+        about=f"Shares {found.what}, run by run and axis by axis; the table below has the differences.",
+        many=len(panels) > MAX_LINES,
+    )
+    gains = [(_named(run), *gain_cells(each)) for run, each in found.gains]
     return Report(
-        title=f"Compared: {', '.join(found.names)}",
-        statement=[
-            (
-                f"{len(found.names)} runs on the same {same}. Each is compared with the first, ",
-                Marked(first, "bdi"),
-                f", {one} by {one}.",
-            )
-        ],
+        title=f"Compared: {', '.join(names)}",
+        statement=[(about, Marked(names[0], "bdi"), f", {one} by {one}.")],
         numbers=[
-            KeyFigure(f"{len(found.names)}", "runs", "number-runs"),
+            KeyFigure(f"{len(names)}", "runs", "number-runs"),
             KeyFigure(f"{found.n_graphs:,}", plural(found.n_graphs, one), "number-graphs"),
             KeyFigure(f"{n_rows:,}", f"{plural(n_rows, one)} on which they differ", "number-different"),
         ],
         notices=comparison_notices(found),
         sections=[
-            _verdicts(found, by_radius),
-            Section(
-                "curves",
-                "Axis by axis",
-                [
-                    Text(
-                        phrase=f"The share of {one}s that are {found.what} against a number of flips on one axis, with "
-                        "none on the others.",
-                        only="page",
-                    ),
-                    Curves(
-                        name="compare-plot",
-                        panels=(panels := found.panels),
-                        about=f"Shares {found.what}, run by run and axis by axis; the table below has the differences.",
-                        many=len(panels) > MAX_LINES,
-                    ),
-                ],
-            ),
-            _differences(found, first),
-            *_gains(found),
+            _verdicts(found),
+            Section("curves", "Axis by axis", [Text(phrase=shares, only="page"), curves]),
+            _differences(found, names[0]),
+            *([gains_section(("run", *GAIN_HEADS), gains, f"{one}s", [])] if gains else []),
             _different(found),
         ],
-        origin=[{run.name: list(run.about(SHOWN_SETTINGS))} for run in found.runs],
-        values={"runs": list(found.names), "threat": str(found.threat), "n_rows": found.n_graphs},
+        origin=[{run.name: list(run.about())} for run in found.runs],
+        values={"runs": names, "threat": str(found.threat), "n_rows": found.n_graphs},
         skip=("different", f"the {one}s"),
     )
 
 
-def _verdicts(found: Comparison, by_radius: bool) -> Section:
-    one, right = found.one, "right" if found.known else "answered"
+def _named(text: str) -> Phrase:
+    """A name from data, in its own direction of writing."""
+    return (Marked(text, "bdi"),)
+
+
+def _verdicts(found: Comparison) -> Section:
+    by_radius, one, right = found.threat.by_radius, found.one, "right" if found.known else "answered"
     listed = f"the attacks on the list: {found.threat.label}"
     attackers = "an attacker with at most this many flips, wherever they are" if by_radius else listed
     verdicts = found.verdicts
-    cells = [(_named(run), row.attacks, *row.cells(weighed).values()) for run, row, weighed in verdicts]
+    cells = [(_named(run), row.label, *verdict_cells(row, weighed).values()) for run, row, weighed in verdicts]
     heads = ("run", "flips" if by_radius else "attacks", "listed", f"{one}s", right, "certified by p_A",
              "certified with evidence", "broken", "open")  # fmt: skip
     values = [{"run": run, **row._asdict(), "weighed": weighed} for run, row, weighed in verdicts]
@@ -120,18 +107,13 @@ def _differences(found: Comparison, first: str) -> Section:
         f"holds with probability 95% over the choice of {found.one}s, by itself; one that contains 0 shows no "
         "difference.",
     )  # fmt: skip
-    rows = [(_named(each.run), *(cell.replace("-", "−") for cell in each.cells[1:])) for each in found.differences]
+    rows = [(_named(each.run), *each.cells) for each in found.differences]
     heads, values = ("run", "flips", "share", "difference", "interval"), [each._asdict() for each in found.differences]
     table = TableBlock(
         name="difference-table", heads=heads, rows=rows, left=2, head_column=False, key="differences", values=values
     )
     notes = [Text(phrase=" ".join(notes), caption=True)] if (notes := found.notes) else []
     return Section("differences", "Differences", [Text(phrase=meaning), table, *notes])
-
-
-def _gains(found: Comparison) -> list[Section]:
-    rows = [(_named(run), *gain_cells(each)) for run, each in found.gains]
-    return [gains_section(("run", *GAIN_HEADS), rows, f"{found.one}s", [])] if rows else []
 
 
 def _different(found: Comparison) -> Section:
@@ -149,21 +131,18 @@ def _different(found: Comparison) -> Section:
 
 
 def comparison_notices(found: Comparison) -> list[Notice]:
-    """The notices of a comparison."""
-    return [*_about_runs(found), *_without_gain(found.gains, found.one)]
-
-
-def _without_gain(gains: Sequence[tuple[str, StructureGain]], one: str) -> Iterator[Notice]:
-    """Says which runs gain nothing on their blind models under the smallest attacks."""
-    for name in dict.fromkeys(run for run, _ in gains):
-        if sentence := worth_sentence([each for run, each in gains if run == name], f"{one}s"):
-            yield Notice(f"{name}: worth no more than a blind model", sentence)
+    """The notices of a comparison: about its runs, and which of them gain nothing on their blind models."""
+    notices = list(_about_runs(found))
+    for run in found.runs:
+        sentence = worth_sentence([each for name, each in found.gains if name == run.name], f"{found.one}s")
+        notices += [Notice(f"{run.name}: worth no more than a blind model", sentence)] * bool(sentence)
+    return notices
 
 
 def _about_runs(side: Comparison) -> Iterator[Notice]:
     """The notices about runs: left-out runs, other data, and attackers that are not the same."""
     runs, threat, shared = side.runs, side.threat, side.shared
-    first, one = runs[0], runs[0].one
+    first, one = runs[0], side.one
     others = {run.name: len(run.archive) - len(run.rows) for run in runs if len(run.archive) > len(run.rows)}
     if others:
         left = "; ".join(f"{name}, {quantity(n, one)}" for name, n in others.items())
@@ -175,12 +154,12 @@ def _about_runs(side: Comparison) -> Iterator[Notice]:
         if run.archive.names == first.archive.names and before and now and before != now:
             text = f"Their {one}s have the same names and classes as those of {first.name}, but not the same content."
             yield Notice(f"{run.name} was made from other data", text)
-    anchored = {run.name: [run.archive.anchored[row] for row in run.rows] for run in runs}
+    anchored = {run.name: run.anchored for run in runs}
     if any(each != anchored[first.name] for each in anchored.values()):
         reasons = "; ".join(f"{name} {_anchors(each, one)}" for name, each in anchored.items())
         text = f"What an attacker may change is not the same in all of them: {reasons}."
         yield Notice("The runs do not have the same threat model", text)
-    asked = {run.name: run.asked for run in runs}
+    asked = {run.name: run.listed for run in runs}
     if len({str(each) for each in asked.values()}) > 1:
         listed = "; ".join(f"{name}: {'radii' if each is None else each.label}" for name, each in asked.items())
         more = "Evidence about listed attacks says nothing about others."
@@ -188,7 +167,7 @@ def _about_runs(side: Comparison) -> Iterator[Notice]:
         yield Notice("The runs were asked about different attackers", text)
     yield from (notice for run in runs for notice in run.notices())
     yield from _other_laws(runs, shared) if shared else ()
-    alone = {run.name: [axis for axis in run.axes if axis not in shared] for run in runs}
+    alone = {run.name: [axis for axis in run.by_axis if axis not in shared] for run in runs}
     if axes := "; ".join(f"{name}: {', '.join(own)}" for name, own in alone.items() if own):
         head = "Some axes are not those of all runs" if shared else "The runs have no axis in common"
         text = f"Axes that only some runs have are shown in curves alone ({axes})."
@@ -210,11 +189,11 @@ def _anchors(reasons: Sequence[str], one: str) -> str:
 
 def _other_laws(runs: Sequence[ComparedRun], shared: Sequence[str]) -> Iterator[Notice]:
     """Says which axes have one name, but count other moves of an attacker, since they are of other laws."""
-    known = [_moves(run.archive.noise) for run in runs]
+    known = [_moves(run.results.noise) for run in runs]
     differ = [axis for axis in shared if len({each[axis][1:] for each in known}) > 1]
     if differ:
         laws = "; ".join(
-            f"{run.name}: {', '.join(f'{region} under {run.archive.noise[region]!r}' for region in regions)}"
+            f"{run.name}: {', '.join(f'{region} under {run.results.noise[region]!r}' for region in regions)}"
             for run, each in zip(runs, known, strict=True)
             if (regions := list(dict.fromkeys(each[axis][0] for axis in differ)))
         )

@@ -51,53 +51,35 @@ def summary(archive: Archive) -> ReportSummary:
     )
 
 
-class VerdictRow(NamedTuple):
-    """A row of the table: what becomes of the graphs that are answered right, under some attacks."""
-
-    attacks: str  # any two flips, one rewired edge, or a radius
-    n_graphs: int  # how many graphs can be attacked so
-    n_right: int  # how many of these are answered right, or answered where no class is known
-    counts: tuple[int, int, int, int]  # of those: certified by p_A, certified by evidence beyond that, open, and broken
-    why: str  # why there is no finding about what is certified; "" where there is
-    n_attacks: int | None = None  # how many attacks are listed
-    by_votes: bool = True  # whether anything is certified by p_A
-
-    @classmethod
-    def of(cls, found: SizeCounts, *, by_votes: bool = True) -> VerdictRow:
-        """The row with these counts."""
-        by_p_A, certified = found.n_by_p_A or 0, found.n_certified or 0  # noqa: N806
-        counts, why = (
-            (by_p_A, certified - by_p_A, found.n_open, found.n_broken),
-            found.why * (found.n_certified is None),
-        )
-        return cls(found.label, found.n_graphs, found.n_right, counts, why, found.n_attacks, by_votes)
-
-    def cells(self, weighed: bool) -> dict[str, str]:
-        """The cells of a row of a table; "–" where nothing is known."""
-        by_p_A, by_evidence, still_open, broken = self.counts  # noqa: N806
-        return {
-            "listed": "–" if self.n_attacks is None else f"{self.n_attacks:,}",
-            "rows": f"{self.n_graphs:,}",
-            "right": f"{self.n_right:,}",
-            "certified by p_A": f"{by_p_A:,}" if self.by_votes and not self.why else "–",
-            "certified with evidence": f"{by_p_A + by_evidence:,}" if weighed and not self.why else "–",
-            "broken": f"{broken:,}" if weighed else "–",
-            "open": f"{still_open:,}",
-        }
-
-    def with_shares(self, columns: Sequence[str]) -> Iterator[Phrase]:
-        """Some of the cells of a run with evidence, each with its share of the rows; and all shares as one bar."""
-        known, whole = self.cells(weighed=True), max(1, self.n_graphs)
-        for cell in (known[column] for column in columns):
-            share = "" if cell == "–" else f"{100 * int(cell.replace(',', '')) / whole:.1f}%"
-            yield (f"{cell} ", Marked(share, "small")) if share else cell
-        tones = zip(("by-p-a", "by-evidence", "open", "broken"), self.counts, strict=True)
-        yield (Tones(tuple((tone, n / whole) for tone, n in tones)),)
+def verdict_cells(found: SizeCounts, weighed: bool) -> dict[str, str]:
+    """The cells of a row of the table of verdicts; "–" where nothing is known."""
+    counts = {
+        "listed": found.n_attacks,
+        "rows": found.n_graphs,
+        "right": found.n_right,
+        "certified by p_A": found.n_by_p_A,
+        "certified with evidence": found.n_certified if weighed else None,
+        "broken": found.n_broken if weighed else None,
+        "open": found.n_open,
+    }
+    return {name: "–" if count is None else f"{count:,}" for name, count in counts.items()}
 
 
-def verdict_notes(rows: Iterable[VerdictRow]) -> list[str]:
+def with_shares(found: SizeCounts, columns: Sequence[str]) -> Iterator[Phrase]:
+    """Some of the cells of a run with evidence, each with its share of the rows; and all shares as one bar."""
+    known, whole = verdict_cells(found, weighed=True), max(1, found.n_graphs)
+    for cell in (known[column] for column in columns):
+        share = "" if cell == "–" else f"{100 * int(cell.replace(',', '')) / whole:.1f}%"
+        yield (f"{cell} ", Marked(share, "small")) if share else cell
+    by_p_A, certified = found.n_by_p_A or 0, found.n_certified or 0  # noqa: N806  (the paper's p_A)
+    counts = by_p_A, certified - by_p_A, found.n_open, found.n_broken
+    tones = zip(("by-p-a", "by-evidence", "open", "broken"), counts, strict=True)
+    yield (Tones(tuple((tone, n / whole) for tone, n in tones)),)
+
+
+def verdict_notes(rows: Iterable[SizeCounts]) -> list[str]:
     """Why some rows have dashes, in sentences."""
-    return in_words((each.attacks, False, each.why) for each in rows)
+    return in_words((each.label, False, each.why * (each.n_certified is None)) for each in rows)
 
 
 def by_size(archive: Archive) -> list[SizeCounts]:
@@ -111,12 +93,12 @@ def has_radii_by_evidence(archive: Archive) -> bool:
     return archive.certificates.verdicts is not None and archive.certificates.listed_threat is None
 
 
-def verdict_rows(archive: Archive, words: Words = GRAPHS, most: int = MAX_RADII) -> tuple[list[VerdictRow], int]:
+def verdict_rows(archive: Archive, words: Words = GRAPHS, most: int = MAX_RADII) -> tuple[list[SizeCounts], int]:
     """The rows for at most 1, at most 2, … units; with evidence about radii also those of one and two flips.
 
     Of these radii there are at most this many, and the number says how many are left out.
     """
-    rows, certificates = [VerdictRow.of(each) for each in by_size(archive)], archive.certificates
+    rows, certificates = by_size(archive), archive.certificates
     if certificates.counted is None or not has_radii_by_evidence(archive):
         return rows, 0
     labels, attack = _known_labels(archive), AttackWords(archive.noise, words)
@@ -124,7 +106,7 @@ def verdict_rows(archive: Archive, words: Words = GRAPHS, most: int = MAX_RADII)
     radii = metrics.radii_of_flips(certificates, min(2, certificates.counted.most))
     for radius in radii[:most]:
         counts = certificates.outcomes(Box(radius)).counts_at(sum(radius), truth)
-        rows.append(VerdictRow.of(counts._replace(label=attack.level(radius))))
+        rows.append(counts._replace(label=attack.level(radius)))
     return rows, max(0, len(radii) - most)
 
 

@@ -13,7 +13,7 @@ from typing_extensions import override
 from starcert.archive import Archive, ExactArchive, IntervalArchive, Verification, rerun
 from starcert.archive.reading import EXACT, top_of
 from starcert.claims.certificates import Certificates
-from starcert.claims.columns import row_names
+from starcert.claims.tables import row_names
 from starcert.methods.exhaustive import ExactClassifier
 from starcert.methods.numbers import SmoothedRegressor
 from starcert.methods.preparation import possible_evidence
@@ -22,8 +22,7 @@ from starcert.methods.trying import Trial
 from starcert.objects.binding import Problem
 from starcert.report.blocks import Report
 from starcert.report.certificate_report import certificate_report
-from starcert.report.exact_report import exact_report, exact_rows
-from starcert.report.interval_report import interval_report
+from starcert.report.other_reports import exact_report, exact_rows, interval_report
 from starcert.runs.folder import OutputFolder
 from starcert.runs.forecast import forecast_of
 from starcert.runs.inputs import TriedModel, read_inputs, try_model

@@ -25,7 +25,7 @@ from starcert.objects import Graph
 from starcert.objects.content import digest
 from starcert.report.blocks import Report
 from starcert.report.document import write_page
-from starcert.report.training_report import training_report
+from starcert.report.other_reports import training_report
 from starcert.runs.declaration import MissingSettingError
 from starcert.runs.inputs import WHERE_CLASSES_ARE, RunInputs, aligned, describe_rule, read_inputs
 from starcert.runs.models import as_classifier, call_model, check_device, torch_module_of

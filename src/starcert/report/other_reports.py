@@ -1,0 +1,347 @@
+"""The reports of attacks that were tried on a plain model, of intervals, and of a training."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from starcert import models  # which imports torch only where it is needed
+from starcert.archive import BLIND, BlindRow, ExactArchive, IntervalArchive
+from starcert.claims.outcomes import SizeCounts
+from starcert.models.judging import Weighting
+from starcert.objects.sites import Sites
+from starcert.report.blocks import (
+    Curve,
+    Curves,
+    IntervalRow,
+    Intervals,
+    KeyFigure,
+    Notice,
+    Panel,
+    Report,
+    Section,
+    TableBlock,
+    Text,
+)
+from starcert.report.findings import anchored_notice
+from starcert.report.worth import Worth
+from starcert.system.output import at_most, holds_at_least, quantity
+
+
+def exact_report(archive: ExactArchive, sites: Sequence[Sites], title: str) -> Report:
+    """The report on tried attacks; `sites` are those of the objects, which name what an attack changes."""
+    result, word, worth = archive.result, archive.word, Worth.of(archive)
+    says = result.proof.method
+    right, sizes = "right" if archive.known else "answered", result.counts(archive.known)
+    counts = [(each.label, *(f"{n:,}" for n in (each.n_attacks, each.n_graphs, each.n_right, each.n_certified or 0,
+               each.n_broken, each.n_open, each.n_left))) for each in sizes]  # fmt: skip
+    statement = (
+        f"{says[0].upper()}{says[1:]}. All attacks of the threat ({result.proof.threat.label}) were tried on the model "
+        f"itself, smallest first, until one changed its answer: {result.proof.forward_passes:,} forward passes. A "
+        f"{word} is certified if no attack changes its answer, broken if one does, and open where the budget ended "
+        "first. This is about the plain model, not about the truth."
+    )
+    caption = f"Certified, broken and open are counted among the {word}s that are {right}."
+    heads = ("name", "true", "answer", *(result.proof.threat.label_of(each.size) for each in sizes),
+             "the attack that breaks", "then", "attacks left")  # fmt: skip
+    size_heads = ("attacks", "number", f"{word}s", right, "certified", "broken", "open", "attacks left")
+    values = list(exact_rows(archive))
+    cells = [_cells(archive, row, sites) for row in range(len(result))]
+    return Report(
+        title=title,
+        statement=[statement],
+        numbers=list(_numbers(archive, sizes[-1], worth)),
+        notices=[*_notices(archive), *(() if worth is None else worth.notices)],
+        sections=[
+            Section(
+                "sizes",
+                "Certified, broken, open",
+                [
+                    TableBlock(heads=size_heads, rows=counts, key="sizes", values=[_size(each) for each in sizes]),
+                    Text(phrase=caption, caption=True),
+                    Text(phrase=f"{says}: {result.proof.forward_passes:,} forward passes.", only="terminal"),
+                ],
+            ),
+            *(() if worth is None else worth.sections),
+            Section(
+                "each",
+                f"Each {word}",
+                [TableBlock(heads=heads, rows=cells, left=len(heads) - 1, key="graphs", values=values)],
+            ),
+        ],
+        origin=[
+            {"Settings": [(name, str(value)) for name, value in archive.settings.items() if name != BLIND]},
+            {"Versions": list(archive.provenance.items()), "Classifier": [("which", result.proof.classifier)]},
+        ],
+        values={
+            "method": says,
+            "alpha": 0,
+            "threat": str(result.proof.threat),
+            "class_names": list(archive.class_names),
+            "forward_passes": result.proof.forward_passes,
+            "seconds": result.seconds,
+            "accuracy": None if archive.known is None else result.certified_accuracy(archive.known, 0),
+            "majority_share": None if archive.known is None else _majority(archive)[1],
+            **({} if worth is None else worth.to_json()),
+        },
+        needs_script="",
+    )  # fmt: skip
+
+
+def exact_rows(archive: ExactArchive) -> Iterator[dict[str, object]]:
+    """The rows of an archive; `blind_class`, if known, is what a model answers that sees nothing attacks change."""
+    blind, about = BlindRow.of(archive), ("graph", "name", "true")
+    if blind is None or blind.missing:
+        return archive.rows()
+    names = [archive.class_names[answer] for answer in blind.answers]
+    pairs = zip(archive.rows(), names, strict=True)
+    return ({key: row[key] for key in about} | {"blind_class": name} | row for row, name in pairs)
+
+
+def _size(each: SizeCounts) -> dict[str, object]:
+    names = ("n_right", "n_certified", "n_broken", "n_open", "n_attacks", "n_left")
+    about = {"size": each.size, "label": each.label, "n_rows": each.n_graphs}
+    return {**about, **{name: getattr(each, name) for name in names}}
+
+
+def _cells(archive: ExactArchive, row: int, sites: Sequence[Sites]) -> tuple[str, ...]:
+    one, label = archive.result[row], archive.labels[row]
+    wrong, attack = "" if label in (None, one.label) else ", wrong", one.attack()
+    breaks = ("–", "–")
+    if attack is not None:
+        named = attack if attack.changes else attack.on(sites[one.object])
+        breaks = (str(named), archive.class_names[attack.votes.index(1)])
+    truth = "–" if label is None else archive.class_names[label]
+    answer = archive.class_names[one.label] + wrong
+    return archive.names[row], truth, answer, *archive.kinds(row), *breaks, f"{archive.result.proof.left(one.row):,}"
+
+
+def _majority(archive: ExactArchive) -> tuple[int, float]:
+    label, count = Counter(archive.truth).most_common(1)[0]
+    return label, count / len(archive.truth)
+
+
+def _numbers(archive: ExactArchive, last: SizeCounts, worth: Worth | None) -> Iterator[KeyFigure]:
+    yield KeyFigure("0", "alpha: nothing is sampled", "alpha")
+    if archive.truth:
+        label, share = _majority(archive)
+        right = archive.result.certified_accuracy(archive.labels, 0)
+        yield KeyFigure(f"{right:.1%}", "accuracy without attack", "accuracy")
+        yield KeyFigure(f"{share:.1%}", "majority class", "majority", archive.class_names[label])
+    yield from () if worth is None else worth.figures
+    what = "certified" if archive.known is None else "right and certified"
+    number = quantity(last.n_graphs, archive.word)
+    yield KeyFigure(last.percent(last.n_certified), f"of {number} {what}, {last.label}", "certified")
+
+
+def _notices(archive: ExactArchive) -> Iterator[Notice]:
+    yield from anchored_notice(archive.anchored, archive.word)
+    if archive.result.proof.threat.anchored:
+        yield Notice("The threat is anchored", archive.result.proof.threat.anchored)
+    if (left := archive.result.counts()[-1]).n_open:
+        text = f"{left.n_left:,} attacks are left: give a larger max_attacks, and the run goes on."
+        yield Notice(f"{quantity(left.n_open, archive.word)} open: the budget ended first", text)
+
+
+def interval_report(archive: IntervalArchive, title: str) -> Report:
+    """The report on the outputs on noisy copies of each row, and of all that an attacker can make of it."""
+    result, word, claims = archive.result, archive.word, [archive.title(each) for each in archive.claims]
+    means = [place for place, claim in enumerate(archive.claims) if claim.above is None][::-1]  # the widest first
+    order = sorted(range(len(archive)), key=lambda row: result[row].estimate)
+    low, high, steps = result.proof.outputs.low, result.proof.outputs.high, result.proof.outputs.steps
+    share = f"each {word}" if result.together == 1 else f"all {result.together:,} {word}s together"
+    whose = "Each interval by itself contains" if result.together == 1 else "Those of a column together contain"
+    alpha = result.proof.alpha
+    statement = (
+        f"The model gives a number from {low} to {high}, known here by its step of {steps}. {whose}, with probability "
+        f"at least {holds_at_least(alpha)} over the sampling, the mean output on noisy copies of the {word} and "
+        f"of every {word} that the attacker can make of it. This is about the smoothed model, not about the truth."
+    )
+    drawn, rows, values = [], [], []
+    for row in order:
+        name, label, found, estimate = (
+            archive.names[row],
+            archive.labels[row],
+            archive.intervals[row],
+            result[row].estimate,
+        )
+        drawn.append(IntervalRow(name, [found[place] for place in means], estimate, label))
+        ends = (f"{low:.4g} to {high:.4g}" for low, high in found)
+        rows.append((name, "–" if label is None else f"{label:.4g}", f"{estimate:.4g}", *ends))
+    for row, (name, label) in enumerate(zip(archive.names, archive.labels, strict=True)):
+        about = {"name": name, "true": label, "estimate": result[row].estimate}
+        values.append({**about, "intervals": archive.intervals[row]})
+    caption = (
+        "Thin lines: under the threat, if there is one. Thick lines: without attack. Dots are estimates, red marks the "
+        "true numbers, where they are known."
+    )
+    return Report(
+        title=title,
+        statement=[statement],
+        numbers=[
+            KeyFigure(f"{len(archive):,}", f"{word}s", "rows"),
+            KeyFigure(at_most(alpha), f"alpha, for {share}", "alpha"),
+        ],
+        notices=list(anchored_notice(archive.anchored, word)),
+        sections=[
+            Section(
+                "intervals",
+                "Intervals",
+                [
+                    Intervals(low=low, high=high, rows=drawn, about=f"Intervals of each {word}, by its estimate"),
+                    Text(phrase=caption, caption=True, only="page"),
+                    TableBlock(
+                        title="What intervals are worth",
+                        heads=("interval", "mean width", "true inside", "mean worst error"),
+                        rows=_figures(archive),
+                        only="terminal",
+                    ),
+                    TableBlock(
+                        title=f"Each {word}", heads=("name", "true", "estimate", *claims), rows=rows,
+                        key="intervals", values=values,
+                    ),
+                ],
+            )
+        ],
+        origin=[
+            {"Settings": [(name, str(value)) for name, value in archive.settings.items()]},
+            {"Versions": list(archive.provenance.items())},
+        ],
+        values={"alpha": alpha, "together": result.together, "claims": claims},
+        needs_script="",
+    )  # fmt: skip
+
+
+def _figures(archive: IntervalArchive) -> list[tuple[str, ...]]:
+    """Of each claim the mean width of its intervals and, where true numbers are known, how these lie to it.
+
+    That is the share of them inside, and how far an interval reaches from the true number, on average.
+    """
+    found = list[tuple[str, ...]]()
+    known = [row for row, label in enumerate(archive.labels) if label is not None]
+    truth = np.array([archive.labels[row] for row in known], dtype=float)
+    for claim, ends in zip(archive.claims, np.array(archive.intervals).transpose(1, 2, 0), strict=True):
+        inside = reach = "–"
+        if known and claim.above is None:
+            low, high = ends[:, known]
+            inside = f"{((low <= truth) & (truth <= high)).mean():.1%}"
+            reach = f"{np.maximum(high - truth, truth - low).mean():.4g}"
+        found.append((archive.title(claim), f"{(ends[1] - ends[0]).mean():.4g}", inside, reach))
+    return found
+
+
+LOSSES = {"loss": "training loss", "validation_loss": "validation loss"}
+SHARES = {"accuracy": "accuracy of noisy copies", "score": "the same, with class weights"}
+"""The fields of an `Epoch` that are drawn, and what their lines are called."""
+
+
+def weights_in_words(weighting: Weighting, class_names: Sequence[str]) -> str:
+    """The weight of each class, and the reason for it."""
+    listed = ", ".join(f"{name}: {weight:.3g}" for name, weight in zip(class_names, weighting.weights, strict=True))
+    if not weighting.reason:
+        return f"Class weights, as chosen: {listed}."
+    default = f"Class weights: balanced by default, because {weighting.reason} (--class-weights none turns this off)."
+    return f"{default} They are {listed}."
+
+
+def training_report(
+    made: Mapping[str, Any],
+    title: str,
+    *,
+    what: str,
+    majority: float,
+    weighting: Weighting | None,
+    class_names: Sequence[str],
+) -> Report:
+    """The course of a training.
+
+    Args:
+        made: what `how_made` says of its weights.
+        title: the heading of the page.
+        what: what was learned from, in words.
+        majority: the share of the most frequent class among the validation objects.
+        weighting: how much each class counted.
+        class_names: the names of the classes.
+    """
+    epochs = [models.Epoch(*each) for each in made["history"]]
+    kept = next((each for each in epochs if each.number == made["best_epoch"]), epochs[0])
+    losses, shares = (_lines(epochs, names) for names in (LOSSES, SHARES if weighting else {**SHARES, "score": ""}))
+    top = max((y for line in losses for y in line.y), default=1.0)
+    ends = [1, epochs[-1].number + 1]
+    shares.append(Curve(f"majority class {majority:.1%}", ends, [majority, majority], look="mark"))
+    at, chosen = [kept.number + 1] * 2, f"kept: epoch {kept.number + 1:,}"
+    notices = []
+    if kept.only is not None:
+        notices.append(Notice("One answer for everything", kept.one_answer(class_names)))
+    if weighting is not None and weighting.reason:
+        notices.append(Notice("A class is rare", weights_in_words(weighting, class_names)))
+    weighted = (
+        " Classes are weighted: the losses and the choice of the epoch count every object by the weight of its class."
+    )
+    heads = ("epoch", "training loss", "validation loss", "accuracy", *["weighted"] * (weighting is not None))
+    rows = [
+        (f"{each.number + 1}{', kept' * (each is kept)}", f"{each.loss:.4g}", f"{each.validation_loss:.4g}",
+         f"{each.accuracy:.1%}", *([f"{each.score:.1%}"] if weighting is not None else []))
+        for each in epochs
+    ]  # fmt: skip
+    return Report(
+        title=title,
+        statement=[
+            f"{made['module']} learned from {what}, on fresh noisy copies in every epoch, under {made['noise']}. The "
+            "validation part decided which epoch was kept: these figures say how the choice was made, not how good the "
+            "model is on new objects."
+        ],
+        numbers=[
+            KeyFigure(f"{kept.number + 1:,}", f"the kept epoch, of {epochs[-1].number + 1:,}", "kept"),
+            KeyFigure(f"{kept.accuracy:.1%}", "of noisy copies are right, on the validation part", "right"),
+            KeyFigure(f"{majority:.1%}", "majority class", "majority"),
+        ],
+        notices=notices,
+        sections=[
+            Section(
+                "curve",
+                "Learning curve",
+                [
+                    Curves(
+                        name="curve-plots",
+                        panels=[
+                            Panel("epoch", "loss", [*losses, Curve(chosen, at, [0, top], look="mark")], shares=False),
+                            Panel("epoch", "share", [*shares, Curve(chosen, at, [0, 1], look="mark")]),
+                        ],
+                        about="Losses and shares by epoch; the table below has the numbers.",
+                    ),
+                    Text(
+                        phrase="The vertical line is the kept epoch. The training loss is that of the steps of an "
+                        "epoch, the validation loss that of the model after it." + weighted * (weighting is not None),
+                        caption=True,
+                        only="page",
+                    ),
+                    TableBlock(
+                        heads=heads, rows=rows, name="epochs", folded=0, unfold="Epoch by epoch",
+                        only="page", key="epochs", values=[each._asdict() for each in epochs],
+                    ),
+                ],
+            )
+        ],
+        origin=[
+            {"Settings": [(name, str(value)) for name, value in made["settings"].items()]},
+            {"Versions": [(name, str(value)) for name, value in made["versions"].items()]},
+        ],
+        values={"kept": kept.number + 1, "accuracy": kept.accuracy, "majority_share": majority},
+    )  # fmt: skip
+
+
+def _lines(epochs: Sequence[models.Epoch], names: Mapping[str, str]) -> list[Curve]:
+    """A line for each field where the training has its figures."""
+    found = []
+    for field, name in names.items():
+        points = [(each.number + 1, getattr(each, field)) for each in epochs if name]
+        drawn = [(x, y) for x, y in points if y is not None and math.isfinite(y)]
+        if drawn:
+            hover = [f"epoch {x}: {name} {y:.4g}" for x, y in drawn]
+            found.append(Curve(name, [x for x, _ in drawn], [y for _, y in drawn], hover, look="line"))
+    return found
