@@ -30,6 +30,7 @@ from pyg_layers import with_pyg_layers
 from starcert.classifiers import features
 from starcert.classifiers.torch import TorchClassifier, from_dense, from_pyg
 from starcert.models.networks import GCN
+from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 from starcert.voting.counting import tallies
 from starcert.voting.plans import Chunk, Job, Recorded
@@ -83,7 +84,9 @@ def timed(work: Callable[[], object], device: str) -> Timing:
 def wavering(model: GCN, graph: sc.Graph, noise: sc.Noise) -> GCN:
     """The network with another bias: it answers class 0 on nine noisy copies in ten."""
     classifier, sites = from_pyg(model, n_classes=2), sc.Partition.everything("bonds").sites(graph)
-    copies = classifier.sampler(sites, noise).draw(WordStream.of_chunk(1, graph.key, "selection", 0), TRIED)
+    copies = sampler(sites, noise, str(classifier.device)).draw(
+        WordStream.of_chunk(1, graph.key, "selection", 0), TRIED
+    )
     logits = classifier.logits(copies)
     model.linear.bias[0] -= (logits[:, 0] - logits[:, 1]).quantile(0.1)
     return model

@@ -33,7 +33,7 @@ from starcert_studies.report import Report, all_texts
 from starcert_studies.voted import Labels, Voted
 
 if TYPE_CHECKING:
-    from starcert.classifiers.kernels.svm import KernelSVM
+    from starcert.classifiers.sklearn import KernelSVM
 
 
 @dataclass(frozen=True)

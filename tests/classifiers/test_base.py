@@ -10,8 +10,7 @@ from asking import how_to
 
 import starcert as sc
 from starcert.classifiers import from_callable
-from starcert.classifiers.base import Classifier, DrawsItself, Scores, checked_answers
-from starcert.sampling.sampler import sampler
+from starcert.classifiers.base import Classifier, Scores, checked_answers
 from starcert.system.errors import ClassifierError, InvalidParameterError
 from starcert.voting.ask import answers_on
 
@@ -111,19 +110,6 @@ def test_memory_is_the_classifiers_to_tell():
         vote(Heavy())
 
 
-def test_a_sampler_of_its_own_is_used():
-    class Own(DrawsItself, Dense):
-        device = "here"
-        asked = worlds.Calls()
-
-        def sampler(self, sites, noise):
-            self.asked.append(sites)
-            return sampler(sites, noise)
-
-    np.testing.assert_array_equal(vote(Own()).counts, vote(Dense()).counts)
-    assert len(Own.asked) == 3
-
-
 @pytest.mark.parametrize("n_nodes", [12, 300])
 def test_clean_answers_are_asked_for_directly(n_nodes):
     graph = sc.Graph(n_nodes, worlds.graphs(1)[0].edges)
@@ -187,7 +173,7 @@ def test_what_cannot_be_told_needs_a_description_where_votes_are_stored(tmp_path
     smoothed = worlds.smoothed(locked, "networkx")
     assert repr(smoothed).startswith("SmoothedClassifier(CallableClassifier, ")
     votes = smoothed.vote(worlds.graphs(1), **wanted)  # nothing is stored: nobody needs to know
-    with pytest.raises(InvalidParameterError, match=r"'description' must name .*lock, in the function .*locked"):
+    with pytest.raises(InvalidParameterError, match=r"'description' is needed.*lock, in the function .*locked"):
         smoothed.vote(worlds.graphs(1), voting=sc.Voting(store=tmp_path / "votes.db"), **wanted)
     base = sc.classifiers.from_callable(locked, description="locked parity")
     named = sc.SmoothedClassifier(base, worlds.NOISE, worlds.PARTITION)

@@ -69,10 +69,10 @@ class HowMany(torch.nn.Module):
         self.register_buffer("threshold", torch.tensor(threshold))
         self.seen = worlds.Calls()
 
-    def forward(self, x, edges, batch=None):
+    def forward(self, x, edge_index, batch=None):
         self.seen.append(x)
         if batch is None:
-            total = x[..., 0].sum(dim=-1).to(torch.float32).expand(len(edges))
+            total = x[..., 0].sum(dim=-1).to(torch.float32).expand(len(edge_index))
         else:
             total = torch.zeros(int(batch.max()) + 1).index_add_(0, batch, x[:, 0].to(torch.float32))
         return torch.stack([self.threshold - total, total - self.threshold], dim=1)

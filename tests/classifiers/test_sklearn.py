@@ -17,8 +17,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from starcert import kernels
-from starcert.classifiers.kernels.svm import KernelSVM, graphlet_svm, nspd_svm, vertex_histogram_svm
-from starcert.classifiers.sklearn import KernelClassifier, PipelineClassifier, SklearnClassifier, from_sklearn
+from starcert.classifiers.sklearn import (
+    KernelClassifier,
+    KernelSVM,
+    PipelineClassifier,
+    SklearnClassifier,
+    from_sklearn,
+    graphlet_svm,
+    nspd_svm,
+    vertex_histogram_svm,
+)
 
 TRAIN = [motif_graph(i % 2, i) for i in range(16)] + [random_graph(8 + i, 0.3, i) for i in range(8)]
 CLASSES = [i % 2 for i in range(24)]

@@ -16,6 +16,7 @@ from scipy.stats import binom, chi2
 import starcert as sc
 from starcert.sampling import attacked
 from starcert.sampling.draws import Method
+from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 from starcert.voting.counting import tallies
 from starcert.voting.plans import Chunk, Job, Recorded
@@ -53,7 +54,7 @@ def drawn(graph: sc.Graph, noise: sc.Noise, device: str, samples: int, number: i
     """Noisy copies, from the sampler that votes on this device come from."""
     base = from_pyg(GCN(7, 2).to(device), n_classes=2)
     stream = WordStream.of_chunk(1, graph.key, "estimation", number)
-    return base.sampler(sites_of(graph), noise).draw(stream, samples)
+    return sampler(sites_of(graph), noise, str(base.device)).draw(stream, samples)
 
 
 def job_of(base, graph: sc.Graph, noise: sc.Noise, chunk_size: int) -> Job:

@@ -5,6 +5,7 @@ import pytest
 import training_worlds
 
 import starcert as sc
+from starcert.sampling.sampler import sampler
 from starcert.sampling.views import clean_copy
 from starcert.system.errors import InvalidParameterError
 
@@ -186,7 +187,7 @@ def test_every_step_sees_fresh_noise_that_no_vote_sees():
     expected = 0.9 * graph.n_edges + 0.02 * (60 * 59 // 2 - graph.n_edges)
     assert abs(np.mean(counts) - expected) < 5 * np.std(counts) / 8
     stream = copies.WordStream.of_chunk(5, graph.key, "estimation", 0)
-    voting = smoothed.classifier.sampler(smoothed.sites(graph), NOISE).draw(stream, 8)
+    voting = sampler(smoothed.sites(graph), NOISE).draw(stream, 8)
     taught, place = drawn.block(0, 5)
     assert place == 5
     for number in range(8):

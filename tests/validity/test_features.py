@@ -46,10 +46,10 @@ class OfNodes(torch.nn.Module):
             self.net = torch.nn.Sequential(torch.nn.Linear(columns, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
         self.usual = usual
 
-    def forward(self, x, edges, batch=None):
+    def forward(self, x, edge_index, batch=None):
         values = self.net(x).squeeze(-1)
         if batch is None:
-            total = values.sum(dim=-1).expand(len(edges))
+            total = values.sum(dim=-1).expand(len(edge_index))
         else:
             total = torch.zeros(int(batch.max()) + 1).index_add_(0, batch, values)
         return torch.stack([total - self.usual, self.usual - total], dim=1)

@@ -13,13 +13,12 @@ import worlds
 from asking import how_to
 
 import starcert as sc
-from starcert.classifiers.base import Classifier, DrawsItself, Scores
+from starcert.classifiers.base import Classifier, Scores
 from starcert.sampling import sampler as sampler_module
-from starcert.sampling.sampler import sampler
+from starcert.sampling.sampler import kept_sampler, sampler
 from starcert.sampling.streams import WordStream
 from starcert.system.errors import ClassifierError, ExecutorError, InvalidParameterError
 from starcert.voting import distinct
-from starcert.voting.ask import sampler_of
 from starcert.voting.counting import tallies
 from starcert.voting.plans import Chunk, Job, Recorded, chunks_of
 
@@ -458,39 +457,7 @@ def test_a_classifier_that_looks_beside_a_graph_later_is_refused_too():
         smoothed.vote(different_graphs(), samples=3_000, voting=sc.Voting(selection_samples=200), seed=7, record=True)
 
 
-# ---- samplers are kept for their classifier
-
-
-class OnDevice(DrawsItself):
-    """A classifier that says which sampler its copies come from."""
-
-    n_classes, description, device = 2, "on a device", "cpu"
-
-    def __init__(self, device, name=None):
-        self.device = device
-        self.name = name
-        self.made = []
-
-    def sampler(self, sites, noise):
-        self.made.append(self.device)
-        inner, mark = sampler(sites, noise), self.name or self.device
-
-        class Marked:
-            def draw(self, stream, samples):
-                drawn = inner.draw(stream, samples)
-                drawn.mark = mark
-                return drawn
-
-        return Marked()
-
-    def classify(self, graphs):
-        return worlds.dense_core(graphs)
-
-
-def drawn_on(classifier, graph):
-    """The mark of the sampler that voting uses for this classifier."""
-    sites = worlds.PARTITION.sites(graph)
-    return sampler_of(classifier, sites, worlds.NOISE).draw(WordStream.of_chunk(1, graph.key, "estimation", 0), 2).mark
+# ---- samplers are kept
 
 
 def test_graphs_that_differ_in_what_noise_leaves_alone_share_no_sampler():
@@ -503,33 +470,23 @@ def test_graphs_that_differ_in_what_noise_leaves_alone_share_no_sampler():
     assert votes.counts.tolist() == [[0, 100], [100, 0]]
 
 
-def test_every_classifier_has_its_own_sampler():
-    graph = worlds.graphs(1)[0]
-    one, other = OnDevice("cuda:0"), OnDevice("cuda:1")
-    for _ in range(2):
-        assert [drawn_on(each, graph) for each in (one, other)] == ["cuda:0", "cuda:1"]
-    assert (one.made, other.made) == (["cuda:0"], ["cuda:1"])  # and keeps it
-    one.device = "cuda:1"  # it moves
-    assert drawn_on(one, graph) == "cuda:1"
-    plain = worlds.smoothed().base
-    sites = worlds.PARTITION.sites(graph)
-    assert sampler_of(plain, sites, worlds.NOISE) is not sampler_of(other, sites, worlds.NOISE)
-    for number in range(50):  # a new one may come to lie where an old one was
-        assert drawn_on(OnDevice("cuda:0", f"number {number}"), graph) == f"number {number}"
-
-
 def test_threads_share_samplers_without_mixing_them_up(monkeypatch):
-    """More graphs than are kept, two classifiers with samplers of their own, many threads."""
+    """More graphs than are kept, many threads."""
     monkeypatch.setattr(sampler_module, "MAX_KEPT", 8)
     graphs = worlds.graphs(2 * sampler_module.MAX_KEPT)
-    classifiers = [OnDevice("cuda:0"), OnDevice("cuda:1")]
+    sites = [worlds.PARTITION.sites(graph) for graph in graphs]
+
+    def drawn(one, make=kept_sampler):
+        stream = WordStream.of_chunk(1, one.clean.key, "estimation", 0)
+        return make(one, worlds.NOISE).draw(stream, 2).values
+
+    expected = [drawn(each, sampler) for each in sites]
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
         with ThreadPoolExecutor(8) as pool:
-            jobs = [(each, graph) for _ in range(10) for graph in graphs for each in classifiers]
-            found = list(pool.map(lambda job: drawn_on(*job), jobs))
+            found = list(pool.map(drawn, 20 * sites))
     finally:
         sys.setswitchinterval(interval)
-    assert found == [each.device for each, _ in jobs]
+    np.testing.assert_array_equal(found, 20 * expected)
     assert len(sampler_module._KEPT) <= sampler_module.MAX_KEPT

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from starcert.claims.question import Question
-from starcert.classifiers.base import Classifier, DrawsItself
+from starcert.classifiers.base import Classifier
 from starcert.math.arithmetic import Floats
 from starcert.math.attacked_sites import group_attacks
 from starcert.math.ballots import Ballots
@@ -31,7 +31,7 @@ from starcert.system.output import holds_at_least
 
 def matrices_of(base: Classifier) -> Matrices | None:
     """Matrices on the device of a classifier that draws its noisy copies there; None: here."""
-    if base.backend == "cpu" or not isinstance(base, DrawsItself):
+    if str(base.device) == "cpu":
         return None
     from starcert.classifiers.torch.module import DeviceMatrices  # noqa: PLC0415  (torch is optional)
 

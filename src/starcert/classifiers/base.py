@@ -20,10 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.classifiers.values import ValueRange
-from starcert.objects import NodeFrame, Sites
-from starcert.objects.noise import Noise
+from starcert.objects import NodeFrame
 from starcert.sampling.batch import NoisyGraphs
-from starcert.sampling.sampler import Sampler
 from starcert.system.errors import ClassifierError
 from starcert.system.processes import available_bytes
 
@@ -85,6 +83,7 @@ class Classifier(ABC):
     batch_size: int = 256  # the largest batch that it wants. Answers must not depend on it
     chunk_size: int = CHUNK_SIZE  # samples of a unit of work with a random stream of its own. Votes depend on it
     backend: str = "cpu"  # what draws the noisy copies: "cpu", or the kind of a device. Votes depend on it
+    device: object = "cpu"  # where it is: noisy copies are drawn there, "cpu" or a device of torch such as "cuda:0"
     chunks_per_batch: int = 1  # how many chunks of a graph it wants as one batch, where starting one takes longest
     max_batch_nodes: int = 0  # up to this many nodes, copies of several graphs are one call of `scored_each`; 0: never
     call_cost: int = 96  # of a call beside its copies, in copies; it sets how large an audit is, and is never measured
@@ -139,19 +138,6 @@ class Classifier(ABC):
     def free_memory(self) -> int | None:
         """The bytes that are free where the classifier works; None: not known."""
         return available_bytes()
-
-
-class DrawsItself(Classifier):
-    """A classifier with a sampler of its own, for example one that draws noisy copies on its device."""
-
-    @property
-    @abstractmethod
-    def device(self) -> object:
-        """Where it is. Its samplers are kept as long as it stays there."""
-
-    @abstractmethod
-    def sampler(self, sites: Sites, noise: Noise) -> Sampler:
-        """The sampler of a graph."""
 
 
 def checked_answers(

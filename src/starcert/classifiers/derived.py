@@ -8,16 +8,14 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from starcert.classifiers.base import Classifier, DrawsItself, Scores
+from starcert.classifiers.base import Classifier, Scores
 from starcert.objects import NodeFrame, Sites
 from starcert.objects.kinds import Kind
-from starcert.objects.noise import Noise
 from starcert.sampling.batch import Copies, NoisyGraphs
-from starcert.sampling.sampler import Sampler, sampler
 from starcert.sampling.views import clean_copy
 
 
-class EachClass(DrawsItself):
+class EachClass(Classifier):
     """A classifier with K targets for each target of another: target K·t + c is 1 where that answers class c for t.
 
     Trying attacks until every target has changed finds, for each class, the first attack that makes it the answer.
@@ -29,7 +27,7 @@ class EachClass(DrawsItself):
         self.base = base
         self.backend, self.batch_size, self.chunk_size = base.backend, base.batch_size, base.chunk_size
         self.chunks_per_batch, self.max_batch_nodes = base.chunks_per_batch, base.max_batch_nodes
-        self.call_cost = base.call_cost
+        self.call_cost, self.device = base.call_cost, base.device
 
     @property
     @override
@@ -79,15 +77,6 @@ class EachClass(DrawsItself):
     @override
     def free_memory(self) -> int | None:
         return self.base.free_memory()
-
-    @property
-    @override
-    def device(self) -> object:
-        return self.base.device if isinstance(self.base, DrawsItself) else "cpu"
-
-    @override
-    def sampler(self, sites: Sites, noise: Noise) -> Sampler:
-        return sampler(sites, noise, str(self.device))
 
 
 class OfObjects(Classifier):

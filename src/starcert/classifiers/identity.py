@@ -59,21 +59,10 @@ def of_0_2(before: object, now: object) -> str:
 
 def global_hooks() -> tuple[tuple[Callable[..., Any], ...], tuple[Callable[..., Any], ...]]:
     """The hooks that torch runs before and after the forward pass of every module of the process."""
-    module = sys.modules.get("torch.nn.modules.module")
+    module: Any = sys.modules.get("torch.nn.modules.module")
     if module is None:
         return (), ()
-    return _registered(module.register_module_forward_pre_hook), _registered(module.register_module_forward_hook)
-
-
-def _registered(register: Callable[..., Any]) -> tuple[Callable[..., Any], ...]:
-    """All hooks in one of torch's tables, which only the handle of a hook refers to: so one is added and removed."""
-    handle = register(_unused)
-    found = tuple(hook for hook in handle.hooks_dict_ref().values() if hook is not _unused)
-    handle.remove()
-    return found
-
-
-def _unused(*_: object) -> None: ...
+    return tuple(module._global_forward_pre_hooks.values()), tuple(module._global_forward_hooks.values())
 
 
 class _Node:
@@ -174,15 +163,9 @@ def _refusal(chain: list[str]) -> InvalidParameterError:
     names = names if len(names) < 6 else [*names[:3], "…", *names[-2:]]
     return InvalidParameterError(
         "description",
-        "name this classifier: a part of it has no content that can be digested",
-        _Unquoted(", in ".join(names)),
-        "Give description=…, and another one whenever the answers change.",
+        f"is needed, because the classifier has a part that cannot be digested: {', in '.join(names)}.",
+        hint="Give description=…, and another one whenever the answers change.",
     )
-
-
-class _Unquoted(str):
-    __slots__ = ()
-    __repr__ = str.__str__
 
 
 def _shown(value: object) -> str:

@@ -241,8 +241,7 @@ def draw_votes(
     if store is not None and look is not None:
         store.check_look(**look)
     with progress_bar(run.title, len(run.job.sites) * sum(plan.most), shown=run.progress) as advance:
-        how: dict[str, Any] = {"record": record, "store": store, "executor": run.executor, "advance": advance}
-        votes = count_votes(run.job, plan, drawn=run.drawn, **how)
+        votes = count_votes(run, plan, advance, store=store, record=record)
     votes = replace(votes, audit=audit_votes(run.job, votes, run.executor))
     _LOG.info("%s (votes: %s)", votes.audit, votes.history)
     if store is not None and look is not None:

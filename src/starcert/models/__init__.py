@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from starcert.system.errors import needing
 
 if TYPE_CHECKING:
-    from starcert.classifiers.kernels.svm import KernelSVM, graphlet_svm, nspd_svm, vertex_histogram_svm
+    from starcert.classifiers.sklearn import KernelSVM, graphlet_svm, nspd_svm, vertex_histogram_svm
     from starcert.models.files import TrainingCheckpoint, how_made, load_weights, save_weights
     from starcert.models.fitting import FitOptions, Training, fit_nodes_with_noise, fit_with_noise
     from starcert.models.judging import Epoch, Weighting
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from starcert.models.statistics import Statistics
 
 _HOME = {
-    "starcert.classifiers.kernels.svm": ("KernelSVM", "graphlet_svm", "nspd_svm", "vertex_histogram_svm"),
+    "starcert.classifiers.sklearn": ("KernelSVM", "graphlet_svm", "nspd_svm", "vertex_histogram_svm"),
     "starcert.models.files": ("TrainingCheckpoint", "how_made", "load_weights", "save_weights"),
     "starcert.models.fitting": ("FitOptions", "Training", "fit_nodes_with_noise", "fit_with_noise"),
     "starcert.models.judging": ("Epoch", "Weighting"),
@@ -37,7 +37,7 @@ __all__ = ["GCN", "GIN", "GINE", "Epoch", "FitOptions", "KernelSVM", "LinkPropag
 def __getattr__(name: str) -> object:
     for module, names in _HOME.items():
         if name in names:
-            with needing(f"{name} needs", "kernels" if "kernels" in module else "torch"):
+            with needing(f"{name} needs", "kernels" if module.endswith("sklearn") else "torch"):
                 return getattr(import_module(module), name)
     raise AttributeError(f"module 'starcert.models' has no attribute {name!r}")
 

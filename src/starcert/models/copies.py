@@ -10,6 +10,7 @@ import numpy.typing as npt
 import torch
 
 from starcert.classifiers.torch.inputs import join_inputs
+from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 from starcert.sampling.views import clean_copy
 from starcert.system.errors import InvalidParameterError
@@ -47,7 +48,7 @@ class TrainingCopies:
         if graph not in self._drawn or self._drawn[graph][0] != block:
             sites = self.problem.sites[graph]
             if graph not in self._samplers:
-                self._samplers[graph] = self._base.sampler(sites, self.problem.noise)
+                self._samplers[graph] = sampler(sites, self.problem.noise, str(self._base.device))
             stream = WordStream.of_chunk(self._seed, sites.clean.key, "training", block)
             self._drawn[graph] = block, self._samplers[graph].draw(stream, self._block)
         return self._drawn[graph][1], place

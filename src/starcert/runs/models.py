@@ -25,6 +25,7 @@ from starcert.objects import CleanObject, Sites
 from starcert.objects.kinds import kind_of
 from starcert.objects.noise import Noise
 from starcert.runs.user_code import Reference, UserCodeError, is_function, place_in, running_user_code
+from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 from starcert.system.errors import ClassifierError, InvalidParameterError, StarcertError
 
@@ -208,7 +209,7 @@ def _from_module(
     first = data.graphs[0]
     sites = Sites(first, ("all",), (first.layers[0].everything(),))
     stream = WordStream.of_chunk(0, first.key, "selection", 0)
-    batch = trial.sampler(sites, Noise(all=0.0)).draw(stream, 2)
+    batch = sampler(sites, Noise(all=0.0), str(trial.device)).draw(stream, 2)
     try:
         shape: list[int] = list(trial.raw(batch).shape)
     except Exception as error:  # noqa: BLE001  (whatever a user's code may raise: it is named)

@@ -11,7 +11,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from threading import Lock
-from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
@@ -75,43 +74,27 @@ def draw_each(of: Sampler, streams: Iterable[WordStream], samples: int) -> Copie
 
     None where nothing is gained by it: the copies are not drawn as packed bits, or `samples` is not a multiple of 64.
     """
-    if not isinstance(of, Sampler) or not isinstance(of.sites, DenseBits) or samples % LANES:
+    if not isinstance(of.sites, DenseBits) or samples % LANES:
         return None
     return of.view(PackedDraw.joined([of.sites.draw(stream, samples) for stream in streams]))
 
 
-_KEPT: OrderedDict[tuple[object, ...], tuple[Sampler, Callable[[], object], int]] = OrderedDict()
+_KEPT: OrderedDict[tuple[object, ...], tuple[Sampler, int]] = OrderedDict()
 _KEPT_LOCK = Lock()
 
 
-def kept_sampler(
-    sites: Sites,
-    noise: Noise,
-    *,
-    owner: object = None,
-    device: str = "",
-    make: Callable[[Sites, Noise], Sampler] = sampler,
-) -> Sampler:
-    """The sampler of an object, kept for its next chunk.
-
-    An `owner` is a classifier that makes its own sampler (`make`) and draws on `device`.
-    """
-    key = (sites.clean.key, sites.frame.key, sites.key, noise, None if owner is None else (id(owner), device))
+def kept_sampler(sites: Sites, noise: Noise, device: str = "cpu") -> Sampler:
+    """The sampler of an object on a device, kept for its next chunk."""
+    key = (sites.clean.key, sites.frame.key, sites.key, noise, device)
     with _KEPT_LOCK:
-        found = _KEPT.get(key)
-    # Another owner may come to lie at the same address: the one whose sampler it is must still be there.
-    if found is not None and found[1]() is owner:
-        return found[0]
-    made = make(sites, noise)  # outside the lock: two threads may make the same one
-    try:
-        alive: Callable[[], object] = (lambda: None) if owner is None else ref(owner)
-    except TypeError:  # it cannot be referenced weakly
-        alive = lambda: owner  # noqa: E731
+        if (found := _KEPT.get(key)) is not None:
+            return found[0]
+    made = sampler(sites, noise, device)  # outside the lock: two threads may make the same one
     with _KEPT_LOCK:
-        _KEPT[key] = made, alive, sites.n_sites
+        _KEPT[key] = made, sites.n_sites
         _KEPT.move_to_end(key)
         while len(_KEPT) > MIN_KEPT and (
-            len(_KEPT) > MAX_KEPT or sum(size for *_, size in _KEPT.values()) > MAX_KEPT_SITES
+            len(_KEPT) > MAX_KEPT or sum(size for _, size in _KEPT.values()) > MAX_KEPT_SITES
         ):
             _KEPT.popitem(last=False)
     return made

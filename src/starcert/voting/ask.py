@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.classifiers import base
-from starcert.classifiers.base import Classifier, DrawsItself, Scores
+from starcert.classifiers.base import Classifier, Scores
 from starcert.objects import NodeFrame, Sites
 from starcert.objects.noise import Noise
 from starcert.sampling.batch import Copies
@@ -150,24 +150,8 @@ def _kept_by(job: Job, sites: Sites) -> Table | None:
 
 
 def _answers(job: Job, pieces: Sequence[tuple[Sites, Piece[Answers]]]) -> list[Answers]:
+    """What is kept of the answers on some pieces, whose next batches are always one call."""
     asking = [piece.ask(job, sites) for sites, piece in pieces]
-    if len(asking) > 1:
-        return _together(job.classifier, asking)
-    return [_alone(job, pieces[0][0], asking[0])]
-
-
-def _alone(job: Job, sites: Sites, asking: Asking[Answers]) -> Answers:
-    try:
-        batch = next(asking)
-        while True:
-            batch = asking.send(_found(job, sites, batch))
-    except StopIteration as end:
-        answers: Answers = end.value
-        return answers
-
-
-def _together(classifier: Classifier, asking: Sequence[Asking[Answers]]) -> list[Answers]:
-    """The answers of several pieces, whose next batches are always one call."""
     kept, scores = dict[int, Answers](), dict[int, Scores]()
     waiting = list(range(len(asking)))
     while waiting:
@@ -178,17 +162,18 @@ def _together(classifier: Classifier, asking: Sequence[Asking[Answers]]) -> list
             except StopIteration as end:
                 kept[place] = end.value
         waiting = list(batches)
-        scores = dict(zip(batches, _scores(classifier, list(batches.values())), strict=True))
+        if len(waiting) == 1:
+            scores = {place: _found(job, pieces[place][0], batch) for place, batch in batches.items()}
+        else:
+            scores = dict(zip(batches, _scores(job.classifier, list(batches.values())), strict=True))
     return [kept[place] for place in range(len(asking))]
 
 
 def _scores(classifier: Classifier, batches: Sequence[Batch]) -> list[Scores]:
-    """The classifier's answers on these batches, which are of different objects if there are several."""
-    if len(batches) > 1:
-        as_written = batches[0].as_written
-        if any(each.as_written != as_written for each in batches):
-            return [_scores_of(classifier, each) for each in batches]
-        asked, order = (classifier.as_written, -1) if as_written else (classifier, 1)  # again: in another order
+    """The classifier's answers on these batches, which are of different objects."""
+    as_written = {each.as_written for each in batches}
+    if len(as_written) == 1:
+        asked, order = (classifier.as_written, -1) if as_written == {True} else (classifier, 1)  # again: another order
         with suppress(Exception):  # one by one, the one that fails is named
             found = asked.scored_each([each.copies for each in batches[::order]])[::order]
             return [base.checked_scores(each, asked, batch.copies) for each, batch in zip(found, batches, strict=True)]
@@ -287,11 +272,6 @@ def asked_again(batches: Iterable[Batch]) -> Asking[Again]:
     return Again(np.concatenate(answers), np.concatenate(tied))
 
 
-def device_of(classifier: Classifier) -> str:
-    """The device that a classifier works on, if it draws its own copies; otherwise "cpu"."""
-    return str(classifier.device) if classifier.backend != "cpu" and isinstance(classifier, DrawsItself) else "cpu"
-
-
 def fitting_batch_of(job: Job, sites: Sites) -> int:
     """The number of copies of an object that the classifier sees at once."""
     asked = job.classifier
@@ -301,10 +281,8 @@ def fitting_batch_of(job: Job, sites: Sites) -> int:
 
 
 def sampler_of(classifier: Classifier, sites: Sites, noise: Noise) -> Sampler:
-    """The sampler of a graph: the classifier's own, if it has one (on its device)."""
-    if not isinstance(classifier, DrawsItself):
-        return kept_sampler(sites, noise)
-    return kept_sampler(sites, noise, owner=classifier, device=str(classifier.device), make=classifier.sampler)
+    """The sampler of a graph, on the device of the classifier."""
+    return kept_sampler(sites, noise, str(classifier.device))
 
 
 def prepare(job: Job) -> None:

@@ -15,7 +15,6 @@ from collections.abc import Callable, Sequence
 from itertools import repeat
 from threading import Lock
 from time import perf_counter
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -35,13 +34,6 @@ Answers = npt.NDArray[np.int64]
 Places = npt.NDArray[np.int64]
 Ask = Callable[[Copies], Answers]
 Settle = Callable[[Copies, npt.NDArray[np.bool_]], None]
-
-
-class Known(NamedTuple):
-    """The places of copies whose answers are in a table, and these answers."""
-
-    places: Places
-    answers: Answers
 
 
 class Table:
@@ -100,12 +92,12 @@ class Table:
                 self._judge()
         return found
 
-    def known(self, copies: Copies) -> Known:
-        """The answers that are kept on some copies."""
+    def known(self, copies: Copies) -> tuple[Places, Answers]:
+        """The places of the copies whose answers are kept, and these answers."""
         with self._lock:
             slots = self._slots_of(keys_of(copies)) if self._slots else np.empty(0, dtype=np.int64)
             places = np.flatnonzero(slots >= 0)
-            return Known(places, self._answers[slots[places]])
+            return places, self._answers[slots[places]]
 
     def clear(self) -> None:
         """Forgets all answers, for good: other objects need the memory."""

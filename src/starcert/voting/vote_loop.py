@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Executor
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import cached_property
@@ -105,29 +104,21 @@ def open_store(path: str | PathLike[str], job: Job) -> VoteStore:
 
 
 def count_votes(
-    job: Job,
-    plan: Plan,
-    *,
-    record: bool = False,
-    store: VoteStore | None = None,
-    executor: Executor | None = None,
-    advance: Advance,
-    drawn: DrawnVotes | None = None,
+    run: VotingRun, plan: Plan, advance: Advance, *, store: VoteStore | None = None, record: bool = False
 ) -> Votes:
-    """The votes that a plan wants on every graph of a job, counted here or on an executor.
+    """The votes that a plan wants on every graph of a run, counted here or on its executor.
 
     With `record`, copies on which a target disagrees with its class are kept, as `what_to_record` says: the class that
     the selection votes choose, which all come first then. A store keeps every chunk, and gives those that it has; some
-    stored chunks are counted again first. Votes that are drawn are noted in `drawn`.
+    stored chunks are counted again first. Votes that are drawn are noted.
     """
     if store is not None:
-        for tally in tallies(job, stored_chunks(job, store), executor):
+        for tally in tallies(run.job, stored_chunks(run.job, store), run.executor):
             _keep(store, tally)  # refuses other votes: a classifier that has changed must not continue here
-            if drawn is not None:
-                drawn.note(tally)
-    count = _Count(job, plan, store, advance, drawn, record=record)
+            run.drawn.note(tally)
+    count = _Count(run, plan, advance, store, record=record)
     while count.waiting:  # a plan with a second look may want more when all that was sent is back
-        for tally in tallies(job, count.chunks(), executor):
+        for tally in tallies(run.job, count.chunks(), run.executor):
             count.take(tally)
     return count.votes()
 
@@ -140,17 +131,9 @@ def _keep(store: VoteStore, tally: Tally) -> None:
 class _Count:
     """The count on all graphs in progress; `waiting` are those that need votes but have no chunk in flight."""
 
-    def __init__(
-        self,
-        job: Job,
-        plan: Plan,
-        store: VoteStore | None,
-        advance: Advance,
-        drawn: DrawnVotes | None,
-        *,
-        record: bool,
-    ) -> None:
-        self._job, self._plan, self._store, self._advance, self._drawn = job, plan, store, advance, drawn
+    def __init__(self, run: VotingRun, plan: Plan, advance: Advance, store: VoteStore | None, *, record: bool) -> None:
+        self._job, self._drawn, self._plan, self._store, self._advance = run.job, run.drawn, plan, store, advance
+        job = run.job
         self._n_targets = [job.n_targets(graph) for graph in range(len(job.sites))]
         self._firsts = np.cumsum([0, *self._n_targets])
         shape = int(self._firsts[-1]), job.classifier.n_classes
@@ -242,8 +225,7 @@ class _Count:
         """Takes in the votes of a chunk that was sent."""
         if self._store is not None:
             _keep(self._store, tally)
-        if self._drawn is not None:
-            self._drawn.note(tally)
+        self._drawn.note(tally)
         self._add(tally)
         self._close(tally.chunk.graph)
 

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from starcert import kernels
-from starcert.classifiers.kernels.svm import KernelSVM, graphlet_svm, nspd_svm, vertex_histogram_svm
+from starcert.classifiers.sklearn import KernelSVM, graphlet_svm, nspd_svm, vertex_histogram_svm
 
 GRAPHS = [motif_graph(i % 2, i) for i in range(12)]
 CLASSES = np.array([i % 2 for i in range(12)])

@@ -97,15 +97,7 @@ class Scriptable(torch.nn.Module):
         super().__init__()
         self.linear = Plain().linear
 
-    def forward(
-        self,
-        x: torch.Tensor,
-        edge_index: torch.Tensor,
-        edge_weight: torch.Tensor | None = None,
-        batch: torch.Tensor | None = None,
-    ):
-        assert batch is not None
-        assert edge_weight is None
+    def forward(self, x: torch.Tensor, edge_index: torch.Tensor, batch: torch.Tensor):
         pooled = torch.zeros(int(batch.max()) + 1, 8).index_add_(0, batch[edge_index[0]], x[edge_index[1]].repeat(1, 2))
         return self.linear(pooled)
 
@@ -117,7 +109,7 @@ class Scriptable(torch.nn.Module):
         (KeywordOnly, {}),
         (Reversed, {}),
         (OfData, {}),
-        (OwnNames, {}),
+        (OwnNames, {"arguments": {"h": "x", "ei": "edge_index", "b": "batch"}}),
         (FourNames, {"arguments": {"h": "x", "ei": "edge_index", "b": "batch"}}),
         (Anything, {"arguments": ("x", "edge_index", "batch")}),
         (sequential, {}),
@@ -130,14 +122,24 @@ def test_parameters_get_what_they_are_named_after(model, said):
     torch.testing.assert_close(from_pyg(model(), n_classes=3, **said).logits(COPIES), expected)
 
 
-def test_torchscript_goes_by_its_schema_and_is_named_by_its_owner():
+def test_torchscript_is_described_by_its_owner_and_cannot_travel(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         script = torch.jit.script(Scriptable())
-    base = from_pyg(script, n_classes=3)
-    assert torch.equal(base.logits(COPIES), from_pyg(Scriptable(), n_classes=3).logits(COPIES))
-    with pytest.raises(InvalidParameterError, match=r"'description' must name this classifier.*Give description=…"):
-        _ = base.description
+        torch.jit.save(script, tmp_path / "model.pt")
+        read = torch.jit.load(tmp_path / "model.pt")
+    in_order = ("x", "edge_index", "batch")
+    base = from_pyg(script, n_classes=3, description="a sum")
+    expected = from_pyg(Scriptable(), n_classes=3).logits(COPIES)
+    assert torch.equal(base.logits(COPIES), expected)
+    assert torch.equal(from_pyg(read, n_classes=3, arguments=in_order).logits(COPIES), expected)
+    with pytest.raises(InvalidParameterError, match=r"arguments=\('x', 'edge_index', 'batch'\)"):
+        from_pyg(read, n_classes=3)
+    with pytest.raises(InvalidParameterError, match=r"'description' is needed, .*Give description=…"):
+        _ = from_pyg(script, n_classes=3).description
+    smoothed = sc.SmoothedClassifier(base, torch_worlds.NOISE)
+    with ProcessPoolExecutor(1) as pool, pytest.raises(InvalidParameterError, match="'base' cannot be pickled"):
+        smoothed.vote([GRAPH], samples=10, seed=1, voting=sc.Voting(executor=pool))
 
 
 def test_hooks_see_what_is_given_by_place():
@@ -171,6 +173,7 @@ class NeedsAttributes(Plain):
             {},
             "Say what adj_t and b are: arguments={'adj_t': 'edge_index', 'b': 'batch'}; or give",
         ),
+        (OwnNames, {}, "Say what h and ei and b are: arguments={'h': 'x', 'ei': 'edge_index', 'b': 'batch'}; or give"),
         (NoBatch, {}, "must have a forward with the parameter batch, or data: which nodes belong to which copy. Got"),
         (Anything, {}, "Got 'forward(*args)' instead. Say what it is called with, one after the other: arguments=("),
         (torch.nn.Sequential, {}, "Got 'forward(input)' instead. Say what input is: arguments={'input': 'x'}"),
@@ -243,19 +246,6 @@ def test_what_was_said_is_part_of_the_identity():
     again = pickle.loads(pickle.dumps(described[5]))
     assert again.description == described[5].description
     np.testing.assert_array_equal(again.nodes, [0, 2])
-
-
-def test_torchscript_cannot_travel_and_says_so():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        base = from_pyg(torch.jit.script(Scriptable()), n_classes=3, description="a sum")
-    with (
-        ProcessPoolExecutor(1) as pool,
-        pytest.raises(InvalidParameterError, match="'base' cannot be pickled"),
-    ):
-        sc.SmoothedClassifier(base, torch_worlds.NOISE).vote(
-            [GRAPH], samples=10, seed=1, voting=sc.Voting(executor=pool)
-        )
 
 
 def test_the_public_names_are_listed():

@@ -9,6 +9,7 @@ import pytest
 
 import starcert as sc
 from pyg_layers import with_pyg_layers
+from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
 
 torch = pytest.importorskip("torch")
@@ -108,7 +109,7 @@ def test_networks_answer_noisy_copies_as_with_layers_of_pyg(make):
     graph = torch_worlds.molecules(1)[0]
     ours, theirs = (sc.classifiers.from_pyg(each, n_classes=2) for each in (model, with_pyg_layers(model)))
     sites = sc.Partition.everything("bonds").sites(graph)
-    copies = ours.sampler(sites, torch_worlds.NOISE).draw(WordStream.of_chunk(1, graph.key, "estimation", 0), 256)
+    copies = sampler(sites, torch_worlds.NOISE).draw(WordStream.of_chunk(1, graph.key, "estimation", 0), 256)
     found, wanted = ours.logits(copies).numpy(), theirs.logits(copies).numpy()
     assert any(type(part).__module__.startswith("torch_geometric") for part in theirs.model.modules())
     assert len(np.unique(found.round(4), axis=0)) > 100

@@ -6,7 +6,7 @@ from device_worlds import DEVICES
 from evidence_worlds import deleting
 
 from starcert.claims.collective import matrices_of
-from starcert.classifiers.base import DrawsItself
+from starcert.classifiers.base import Classifier
 from starcert.classifiers.torch.module import DeviceMatrices
 from starcert.math import collective
 from starcert.math.attacked_sites import AttackAxis, group_attacks
@@ -46,20 +46,17 @@ def test_capitals_on_a_device_are_those_here(device):
         np.testing.assert_array_equal(there, here)
 
 
-class Elsewhere(DrawsItself):
-    """On another device than the CPU, which stands in for it here."""
+class Elsewhere(Classifier):
+    """On another device than the CPU, which need not be there."""
 
-    n_classes, description, backend, device = 2, "elsewhere", "cuda", "cpu"
+    n_classes, description, backend, device = 2, "elsewhere", "cuda", "cuda"
 
     def classify(self, graphs):
         return np.zeros(len(graphs), np.int64)
-
-    def sampler(self, sites, noise):
-        raise NotImplementedError
 
 
 def test_votes_are_counted_where_the_classifier_is():
     assert isinstance(matrices_of(Elsewhere()), DeviceMatrices)
     here = Elsewhere()
-    here.backend = "cpu"
+    here.device = "cpu"
     assert matrices_of(here) is None

@@ -39,9 +39,9 @@ def graph(*left_out, **more):
 
 
 class Seen(torch.nn.Module):
-    def forward(self, x, edges, batch=None):
+    def forward(self, x, edge_index, batch=None):
         self.x = x
-        return torch.zeros(len(edges) if batch is None else int(batch.max()) + 1, 2)
+        return torch.zeros(len(edge_index) if batch is None else int(batch.max()) + 1, 2)
 
 
 def seen(drawn, way, what):

@@ -65,7 +65,7 @@ class VertexHistogram(GraphKernel):
             fixed = graphs.fixed_degrees()
             values: Floats = _add_sliced(graphs.packed, graphs.first, len(graphs), graphs.ends, fixed, by_degree)
         else:
-            values = _add_weights(graphs.degrees(), by_degree)
+            values = by_degree[graphs.degrees()].sum(axis=1)
         return values, np.full(len(values), n * sizes.max(initial=0.0))
 
 
@@ -115,22 +115,10 @@ def _refine(graphs: Collection, times: int) -> Hashes:
 
 
 @compiled
-def _add_weights(degrees: npt.NDArray[np.int32], weights: Floats) -> Floats:
-    copies, n = degrees.shape
-    values = np.empty(copies)
-    for copy in range(copies):
-        value = 0.0
-        for v in range(n):
-            value += weights[degrees[copy, v]]
-        values[copy] = value
-    return values
-
-
-@compiled
 def _add_sliced(
     words: Hashes, first: int, count: int, ends: npt.NDArray[np.int32], fixed: Integers, weights: Floats
 ) -> Floats:
-    """`_add_weights` without degrees in between: from words with one site of 64 copies each.
+    """The sum of the weights of the degrees of each copy, from words with one site of 64 copies each.
 
     Every node has a counter whose binary digits are words, at most eight of them. For eight copies at a time they are
     transposed into eight bytes: the degree of the node in each copy, beside its fixed degree.

@@ -36,7 +36,7 @@ Outputs: TypeAlias = Literal["logit", "probability"] | ValueRange | None
 
 INPUTS = ("x", "edge_index", "edge_attr", "edge_weight", "batch", "data")
 OF_EDGES = ("edge_attr", "edge_weight")  # the inputs that a graph may lack
-IN_ORDER = ("x", "edge_index", "batch")  # what three parameters get that have names of their own
+IN_ORDER = ("x", "edge_index", "batch")  # what most modules take
 
 HOW_TO_TYPE = (
     "Graph.from_smiles(…, bond_types=True), Graph.from_pyg(…, edge_types='edge_attr') or tu(…, edge_types=True)"
@@ -121,8 +121,6 @@ def calling_of(model: torch.nn.Module, arguments: Arguments, *, of_graphs: bool)
     for name in named.keys() - {each.name for each in own}:
         raise InvalidParameterError("arguments", f"name parameters of {shown}", name)
     meaning = {each.name: named.get(each.name, each.name) for each in own}
-    if of_graphs and not named:
-        meaning |= _in_order(own)
     found, unknown, after_gap = [], [], False
     for each in own:
         what, optional = meaning[each.name], each.default is not Parameter.empty
@@ -135,15 +133,6 @@ def calling_of(model: torch.nn.Module, arguments: Arguments, *, of_graphs: bool)
             unknown.append(each.name)
     _check_complete(found, unknown, shown, of_graphs=of_graphs)
     return Calling(tuple(found))
-
-
-def _in_order(own: Sequence[Parameter]) -> dict[str, str]:
-    """Parameters with names of their own that can only be x, edge_index and batch; empty if that is not so."""
-    first, others = own[:3], own[3:]
-    fits = len(first) == 3 and all(each.kind in BY_PLACE for each in first)
-    fits &= all(each.name == what or each.name not in INPUTS for each, what in zip(first, IN_ORDER, strict=False))
-    fits &= all(each.default is not Parameter.empty and each.name not in (*IN_ORDER, "data") for each in others)
-    return dict(zip((each.name for each in first), IN_ORDER, strict=True)) if fits else {}
 
 
 def _check_complete(found: Sequence[Argument], unknown: Sequence[str], shown: str, *, of_graphs: bool) -> None:
@@ -176,20 +165,15 @@ def _check_inputs(inputs: Sequence[str], arguments: object) -> None:
 
 def _parameters(model: torch.nn.Module) -> list[Parameter]:
     """The parameters of a module's forward pass."""
-    if isinstance(model, torch.jit.ScriptModule):  # its schema knows the names, self among them
-        schema: Any = model.forward.schema  # type: ignore[attr-defined]
-        kinds = {True: Parameter.KEYWORD_ONLY, False: Parameter.POSITIONAL_OR_KEYWORD}
-        defaults = {True: None, False: Parameter.empty}
-        return [
-            Parameter(each.name, kinds[each.kwarg_only], default=defaults[each.has_default_value()])
-            for each in schema.arguments[1:]
-        ]
     original = compiled_from(model)
     inner = model if original is None else original
     pyg = sys.modules.get("torch_geometric.nn")
     if pyg is not None and isinstance(inner, pyg.Sequential):  # its parameters were given as a text
         return [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in inner.signature.param_dict]
-    return list(inspect.signature(inner.forward).parameters.values())
+    try:
+        return list(inspect.signature(inner.forward).parameters.values())
+    except ValueError:  # TorchScript that was traced, or read from a file
+        return [Parameter("args", Parameter.VAR_POSITIONAL)]
 
 
 def _data_of(inputs: Mapping[str, Any], n_copies: int) -> object:

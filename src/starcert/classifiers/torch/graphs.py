@@ -244,8 +244,8 @@ def from_pyg(
     """A base classifier from any module of PyTorch Geometric that returns one row of logits a graph, or a node.
 
     The parameters of its forward pass get what they are named after: `x`, `edge_index`, `edge_attr`, `edge_weight`,
-    `batch`, or all of it as `data`. Three parameters with names of their own are x, edge_index and batch. Modules from
-    `torch.compile` and `torch.jit` go by the names of what they were made from; the latter need a `description`.
+    `batch`, or all of it as `data`. Modules from `torch.compile` and `torch.jit.script` go by the names of what they
+    were made from; the latter need a `description`.
 
     Args:
         model: the module, on the device where it shall run. It is put into evaluation mode.

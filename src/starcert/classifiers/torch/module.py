@@ -12,17 +12,14 @@ import numpy.typing as npt
 import torch
 from typing_extensions import override
 
-from starcert.classifiers.base import CHUNK_SIZE, DrawsItself, Scores, value_scores
+from starcert.classifiers.base import CHUNK_SIZE, Classifier, Scores, value_scores
 from starcert.classifiers.functions import checked_names
 from starcert.classifiers.identity import identity
 from starcert.classifiers.torch.calling import Outputs, checked_outputs, columns_of_classes, logits_of
 from starcert.classifiers.values import ValueRange
 from starcert.math.collective import MAX_EXACT, Counted
-from starcert.objects import Sites
 from starcert.objects.columns import VectorFrame
-from starcert.objects.noise import Noise
 from starcert.sampling.batch import Copies, NoisyCopies, NoisyVectors
-from starcert.sampling.sampler import Sampler, sampler
 from starcert.system.errors import InvalidParameterError, whole_number
 from starcert.system.processes import available_bytes, one_torch_thread, threads_are_chosen
 
@@ -43,7 +40,7 @@ SMALL = 2**20
 """A batch is small if a layer of the model holds at most this many numbers for it: one thread takes milliseconds."""
 
 
-class ModuleClassifier(DrawsItself):
+class ModuleClassifier(Classifier):
     """A module in evaluation mode, without gradients; on a device other than the CPU, noisy copies are drawn there."""
 
     def __init__(
@@ -69,7 +66,7 @@ class ModuleClassifier(DrawsItself):
         on_cpu = self.device.type == "cpu"
         self.backend = "cpu" if on_cpu else f"torch {self.device.type} ({DRAWING_VERSION})"
         self.chunk_size = self.batch_size = CHUNK_SIZE if on_cpu else DEVICE_CHUNK
-        self.call_cost = DrawsItself.call_cost if on_cpu else DEVICE_CALL
+        self.call_cost = Classifier.call_cost if on_cpu else DEVICE_CALL
 
     @property
     @override
@@ -81,7 +78,7 @@ class ModuleClassifier(DrawsItself):
 
     @property
     @override
-    def device(self) -> torch.device:
+    def device(self) -> torch.device:  # type: ignore[override]  # an attribute elsewhere
         return torch.device("cpu") if self._parameter is None else self._parameter.device
 
     @override
@@ -90,10 +87,6 @@ class ModuleClassifier(DrawsItself):
             return available_bytes() if self.device.type == "cpu" else None
         unused = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
         return int(torch.cuda.mem_get_info(self.device)[0]) + unused
-
-    @override
-    def sampler(self, sites: Sites, noise: Noise) -> Sampler:
-        return sampler(sites, noise, str(self.device))
 
     @override
     def classify(self, graphs: Copies) -> npt.ArrayLike:
@@ -110,14 +103,14 @@ class ModuleClassifier(DrawsItself):
     def _scores(self, found: torch.Tensor) -> Scores:
         precision = torch.finfo(found.dtype).eps if found.is_floating_point() else 0.0
         if self.values is not None:
-            return value_scores(self.values, _on_cpu(found.double()[..., 0]), max(VALUE_ROUNDING, 8 * precision))
-        numbers = _on_cpu(columns_of_classes(found, self.outputs).double())
+            return value_scores(self.values, found.double()[..., 0].cpu().numpy(), max(VALUE_ROUNDING, 8 * precision))
+        numbers = columns_of_classes(found, self.outputs).double().cpu().numpy()
         assumed = self.outputs is None and found.shape[-1] == 1
         return Scores(self._answers(found), numbers, max(1e-3, 8 * precision), assumed)
 
     def _answers(self, found: torch.Tensor) -> npt.NDArray[np.signedinteger]:
         if self.values is not None:
-            return self.values.steps_of(_on_cpu(found.double()[..., 0]))
+            return self.values.steps_of(found.double()[..., 0].cpu().numpy())
         logits = columns_of_classes(found, self.outputs)
         if logits.device.type == "cpu":
             answers = _largest(logits)
@@ -125,7 +118,7 @@ class ModuleClassifier(DrawsItself):
             largest, places = logits.max(dim=-1)  # a NaN counts as the largest
             narrow = torch.int8 if self.n_classes <= torch.iinfo(torch.int8).max else torch.int64
             # One transfer from the device for answers and NaN.
-            answers = _on_cpu(places.to(narrow).masked_fill_(largest.isnan(), -1))
+            answers = places.to(narrow).masked_fill_(largest.isnan(), -1).cpu().numpy()
         if (answers < 0).any():
             beyond = ", or lie outside [0, 1]" if self.outputs == "probability" else ""
             raise ValueError(f"its {'probabilities' if beyond else 'logits'} have a NaN{beyond}")
@@ -174,12 +167,6 @@ class ModuleClassifier(DrawsItself):
     @property
     def _dtype(self) -> torch.dtype:
         return torch.float32 if self._parameter is None else self._parameter.dtype
-
-
-def _on_cpu(tensor: torch.Tensor) -> npt.NDArray[Any]:
-    if tensor.device.type == "cpu":
-        return tensor.numpy()
-    return tensor.cpu().numpy()
 
 
 def _largest(logits: torch.Tensor) -> npt.NDArray[np.signedinteger]:
