@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from itertools import groupby, islice, pairwise
 from math import log
+from os import PathLike
 from typing import NamedTuple
 
 import numpy as np
@@ -42,7 +43,7 @@ from starcert.voting.ask import (
     table_of,
 )
 from starcert.voting.plans import Chunk, Job, Tally
-from starcert.voting.store import VoteStore
+from starcert.voting.store import GraphRecord, VoteSettings, VoteStore
 
 MAX_BATCH_BYTES = 2**21  # of the bits and degrees of the copies of several chunks that are one batch
 CHUNKS_WITH_TABLE = 8  # chunks that are one piece where copies repeat: few of them are distinct
@@ -273,6 +274,19 @@ class DrawnVotes:
         for _, (answers, tied) in ask(self._job, [piece]):
             if ((answers != tally.first) & ~tied).any():
                 raise ChangedError
+
+
+def open_store(path: str | PathLike[str], job: Job) -> VoteStore:
+    """The store of a job, new or continued; see `VoteStore.open`."""
+    base, noise = job.classifier, job.noise.to_dict()
+    for region, stated in job.noise.stated.items():  # other transitions under one name are another noise
+        noise[region] = {**noise[region], "transitions": stated}  # type: ignore[dict-item]
+    settings = VoteSettings(noise, base.description, base.n_classes, job.seed, job.chunk_size, base.backend)
+    graphs = []
+    for i, (each, capacities) in enumerate(zip(job.sites, job.problem.capacities, strict=True)):
+        sizes = dict(zip(job.noise.axes, capacities, strict=True))
+        graphs.append(GraphRecord(i, each.clean.key, each.key, sizes, each.reason, n_targets=job.n_targets(i)))
+    return VoteStore.open(path, settings, graphs)
 
 
 def stored_chunks(job: Job, store: VoteStore) -> Iterator[Chunk]:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import cached_property
-from os import PathLike
 
 import numpy as np
 import numpy.typing as npt
@@ -34,9 +33,9 @@ from starcert.system.errors import InvalidParameterError, StarcertWarning
 from starcert.system.output import Advance
 from starcert.voting import PURPOSES, plans
 from starcert.voting.ask import prepare
-from starcert.voting.counting import CHANGED, ChangedError, DrawnVotes, stored_chunks, tallies
+from starcert.voting.counting import CHANGED, ChangedError, DrawnVotes, open_store, stored_chunks, tallies
 from starcert.voting.plans import Chunk, Counts, Job, Plan, Recorded, SoFar, Tally, Voting, Wanted
-from starcert.voting.store import GraphRecord, VoteSettings, VoteStore
+from starcert.voting.store import VoteStore
 
 
 class VotingRun:
@@ -88,19 +87,6 @@ class VotingRun:
         except Exception:  # noqa: BLE001  (the classifier fails: nothing more is known)
             return True
         return True
-
-
-def open_store(path: str | PathLike[str], job: Job) -> VoteStore:
-    """The store of a job, new or continued; see `VoteStore.open`."""
-    base, noise = job.classifier, job.noise.to_dict()
-    for region, stated in job.noise.stated.items():  # other transitions under one name are another noise
-        noise[region] = {**noise[region], "transitions": stated}  # type: ignore[dict-item]
-    settings = VoteSettings(noise, base.description, base.n_classes, job.seed, job.chunk_size, base.backend)
-    graphs = []
-    for i, (each, capacities) in enumerate(zip(job.sites, job.problem.capacities, strict=True)):
-        sizes = dict(zip(job.noise.axes, capacities, strict=True))
-        graphs.append(GraphRecord(i, each.clean.key, each.key, sizes, each.reason, n_targets=job.n_targets(i)))
-    return VoteStore.open(path, settings, graphs)
 
 
 def count_votes(

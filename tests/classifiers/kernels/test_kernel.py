@@ -8,16 +8,7 @@ from kernel_worlds import NOISE, PARTITION, listed, motif_graph, random_graph
 
 import starcert as sc
 from starcert import kernels
-from starcert.classifiers.kernels.kernel import (
-    Counts,
-    GraphKernel,
-    collect,
-    count_hashes,
-    join,
-    mix,
-    neighbours,
-    node_labels_of,
-)
+from starcert.classifiers.kernels.kernel import collect, count_hashes, join, look_up, mix, neighbours, node_labels_of
 
 
 def test_a_batch_is_the_list_of_its_copies():
@@ -74,31 +65,23 @@ def test_features_of_rows_are_counted_each_once():
         assert np.linalg.norm(counts.normalised().values[found]) == pytest.approx(1.0 if end > start else 0.0)
 
 
-class Given(GraphKernel):
-    """Counts what it is given."""
-
-    def count(self, graphs):
-        return self.counts
-
-
-@pytest.mark.parametrize("n_known", [0, 1, 1_000])
-def test_unknown_features_have_no_column(n_known):
-    kernel, graphs = Given(node_labels=None), [sc.Graph(1, [])] * 3
-    known = np.unique(np.random.default_rng(1).integers(1 << 62, size=n_known).astype(np.uint64))
-    kernel.counts = Counts(np.array([0, n_known, n_known, n_known]), known, np.ones(n_known))
-    kernel.fit(graphs)
-    hashes = np.concatenate([[np.uint64(0)], known[::-1], known + np.uint64(1)])
-    kernel.counts = Counts(np.array([0, 1, 1, len(hashes)]), hashes, np.arange(len(hashes)) * 1.0)
-    found = kernel.transform(graphs)
-    assert found.shape == (3, n_known)
-    assert found.indptr.tolist() == [0, 0, 0, n_known]
-    assert found.indices.tolist() == list(range(n_known))[::-1]
-    assert found.data.tolist() == list(range(1, n_known + 1))
+def test_unknown_features_have_no_column():
+    known = np.unique(np.random.default_rng(1).integers(1 << 62, size=1_000).astype(np.uint64))
+    hashes = np.concatenate([known[::-1], known + np.uint64(1)])
+    starts = np.array([0, 10, 10, 2 * len(known)])
+    begins, columns, values = look_up(starts, hashes, np.arange(len(hashes)) * 1.0, known)
+    assert begins.tolist() == [0, 10, 10, len(known)]
+    assert columns.tolist() == list(range(len(known)))[::-1]
+    assert values.tolist() == list(range(len(known)))
 
 
 def test_no_features_at_all():
     nothing = np.empty(0, np.uint64)
     assert count_hashes(np.zeros(3, int), np.zeros(3, int), nothing).starts.tolist() == [0, 0, 0, 0]
+    assert look_up(np.array([0, 1]), np.ones(1, np.uint64), np.ones(1), nothing)[0].tolist() == [
+        0,
+        0,
+    ]
 
 
 def test_hashes_of_small_numbers_have_no_pattern():

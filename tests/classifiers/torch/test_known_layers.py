@@ -15,8 +15,8 @@ from torch.nn.modules.module import register_module_forward_hook
 import starcert as sc
 from starcert.classifiers import from_pyg
 from starcert.classifiers.identity import global_hooks, identity
-from starcert.classifiers.torch import known_layers, layers
-from starcert.classifiers.torch.known_layers import DrawnEdges, is_known
+from starcert.classifiers.torch import layers
+from starcert.classifiers.torch.layers import DrawnEdges, is_known
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -519,7 +519,7 @@ def test_threads_that_ask_the_same_module():
 
 def test_new_layers_leave_the_generator_alone():
     conv = pyg.SAGEConv(4, 16)
-    known_layers._new_layers.cache_clear()
+    layers._new_layers.cache_clear()
     state = torch.get_rng_state()
     assert is_known(conv)
     assert torch.equal(torch.get_rng_state(), state)

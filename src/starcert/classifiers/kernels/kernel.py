@@ -140,12 +140,8 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
         return counts.normalised() if self.normalize else counts
 
     def _matrix(self, counts: Counts) -> Any:  # noqa: ANN401
-        known, (starts, hashes, values) = self.known_, counts
-        columns = np.searchsorted(known, hashes)
-        seen = (columns < len(known)) & (np.append(known, np.uint64(0))[columns] == hashes)
-        begins = np.append(0, np.cumsum(seen))[starts]
-        content = values[seen], columns[seen].astype(np.int32), begins.astype(np.int32)
-        return csr_array(content, shape=(len(starts) - 1, len(known)))
+        begins, columns, values = look_up(*counts, self.known_)
+        return csr_array((values, columns, begins.astype(np.int32)), shape=(len(begins) - 1, len(self.known_)))
 
 
 def collect(graphs: Sequence[Graph] | NoisyGraphs, node_labels: str | None) -> Collection:
@@ -271,6 +267,45 @@ def join(first: np.uint64, second: np.uint64) -> np.uint64:
     """A hash of two in this order. The sum of mixed hashes is one of hashes in no order, and may be the second here."""
     joined: np.uint64 = mix(mix(~first) + second)  # not mix(first): it could be one more term of such a sum
     return joined
+
+
+@compiled
+def slot(table: Integers, hashes: Hashes, value: np.uint64) -> np.int64:
+    """Where a hash table holds the place of a value among some hashes, or the free slot where it would."""
+    mask = np.uint64(table.size - 1)
+    at = mix(value) & mask
+    while table[at] >= 0 and hashes[table[at]] != value:
+        at = (at + np.uint64(1)) & mask
+    return np.int64(at)
+
+
+@compiled
+def empty_table(entries: int) -> Integers:
+    """A hash table with room for this many places in a list of hashes, which is kept beside it; −1 is free."""
+    slots = 16
+    while slots < 2 * entries:
+        slots *= 2
+    return np.full(slots, -1, np.int64)
+
+
+@compiled
+def look_up(
+    starts: Integers, hashes: Hashes, values: Floats, known: Hashes
+) -> tuple[Integers, npt.NDArray[np.int32], Floats]:
+    """Rows of features as rows of a sparse matrix, with a column for each known hash; the others are left out."""
+    table = empty_table(known.size)
+    for place in range(known.size):
+        table[slot(table, known, known[place])] = place
+    begins, columns, kept = np.zeros(starts.size, np.int64), np.empty(hashes.size, np.int32), np.empty(hashes.size)
+    end = 0
+    for row in range(starts.size - 1):
+        for i in range(starts[row], starts[row + 1]):
+            place = table[slot(table, known, hashes[i])]
+            if place >= 0:
+                columns[end], kept[end] = place, values[i]
+                end += 1
+        begins[row + 1] = end
+    return begins, columns[:end], kept[:end]
 
 
 def count_hashes(starts: Integers, ends: Integers, hashes: Hashes) -> Counts:

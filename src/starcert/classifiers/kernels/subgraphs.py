@@ -34,9 +34,11 @@ from starcert.classifiers.kernels.kernel import (
     Hashes,
     Integers,
     count_hashes,
+    empty_table,
     join,
     mix,
     neighbours,
+    slot,
 )
 from starcert.math.arithmetic import compiled
 from starcert.system.errors import whole_number
@@ -163,6 +165,7 @@ def _neighbourhoods(labels: Hashes, begin: Integers, near: Integers, radii: int)
     queue, inner_queue, told = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.uint64)
     # What the nodes of a neighbourhood see in it does not depend on its root: it is kept for others of the same nodes.
     sets, seen, known = np.empty(radii * n, np.uint64), np.empty((radii * n, n), np.uint64), 0
+    table = empty_table(radii * n)
     for root in range(n):
         reached = _walk(root, begin, near, everywhere, 0, apart[root], queue)
         members, nodes = 0, np.uint64(0)
@@ -174,11 +177,9 @@ def _neighbourhoods(labels: Hashes, begin: Integers, near: Integers, radii: int)
             if members == before:  # it has not grown
                 around[r, root] = around[r - 1, root]
                 continue
-            at = 0
-            while at < known and sets[at] != nodes:
-                at += 1
-            if at == known:
-                sets[known] = nodes
+            at = slot(table, sets, nodes)
+            if table[at] < 0:
+                table[at], sets[known] = known, nodes
                 for i in range(members):
                     count = _walk(queue[i], begin, near, apart[root], r, inner, inner_queue)
                     sight = np.uint64(0)
@@ -191,7 +192,7 @@ def _neighbourhoods(labels: Hashes, begin: Integers, near: Integers, radii: int)
             whole = np.uint64(0)
             for i in range(members):
                 node = queue[i]
-                told[node] = join(np.uint64(apart[root, node]), seen[at, node])
+                told[node] = join(np.uint64(apart[root, node]), seen[table[at], node])
                 whole += told[node]
             for i in range(members):
                 node = queue[i]

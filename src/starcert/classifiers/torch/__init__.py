@@ -2,7 +2,7 @@
 
 A noisy batch becomes the inputs of a module (`inputs`), which are handed over by the names of its parameters
 (`calling`). The forward pass runs in portions that fit (`module`, `graphs`), in which layers of exactly known classes
-receive a sparse matrix in place of `edge_index` (`known_layers`); its result becomes answers.
+receive a sparse matrix in place of `edge_index` (`layers`); its result becomes answers.
 """
 
 from starcert.classifiers.torch.graphs import TorchClassifier, from_dense, from_pyg

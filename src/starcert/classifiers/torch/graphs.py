@@ -36,7 +36,7 @@ from starcert.classifiers.torch.inputs import (
     edge_weight_of,
     join_inputs,
 )
-from starcert.classifiers.torch.known_layers import DrawnEdges, with_stand_ins
+from starcert.classifiers.torch.layers import DrawnEdges, with_stand_ins
 from starcert.classifiers.torch.module import ModuleClassifier, is_out_of_memory
 from starcert.objects import NodeFrame
 from starcert.sampling.batch import NoisyGraphs
