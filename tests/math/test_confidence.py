@@ -129,27 +129,34 @@ def test_p_lower_is_rounded_down():
         ([], "one row a graph"),
         ([["many", "few"]], "table of counts"),
         ([[1, 2], [1]], "table of counts"),
+        ([[10**400, 1]], "table of counts"),
+        ([["3", "1"]], "table of counts"),
+        ([[3 + 1j, 1]], "table of counts"),
     ],
 )
 def test_bad_votes_are_refused(counts, problem):
     with pytest.raises(InvalidParameterError, match=problem):
         sc.Votes(counts)
+    with pytest.raises(InvalidParameterError, match=problem.replace(r"counts\[", r"selection\[")):
+        sc.Votes([[3, 1]], selection=counts)
 
 
-def test_selection_votes_of_another_shape_are_refused():
+def test_what_does_not_fit_is_refused():
     with pytest.raises(InvalidParameterError, match="shape of 'counts'"):
         sc.Votes([[3, 1]], selection=[[3, 1, 0]])
+    with pytest.raises(InvalidParameterError, match=r"Write Votes\(\[\[970, 30\]\]\)"):
+        sc.clopper_pearson([[9, 1]])
+    with pytest.raises(InvalidParameterError, match=r"confidence level meant\? Then give alpha=0.01"):
+        sc.clopper_pearson(sc.Votes([[3, 1]]), alpha=0.99)
+    for wrong in (["ring"], ["ring", "ring"], ["a", "b", "c"]):
+        with pytest.raises(InvalidParameterError, match="classes"):
+            sc.certify(sc.Bounds.certain([0.9]), NOISE, classes=wrong)
 
 
 @pytest.mark.parametrize("alpha", [0.0, -0.1, 0.5, 0.99, 1.0, float("nan"), "small"])
 def test_bad_alpha_is_refused(alpha):
     with pytest.raises(InvalidParameterError, match="'alpha'"):
         sc.clopper_pearson(sc.Votes([[3, 1]]), alpha=alpha)
-
-
-def test_a_confidence_level_is_recognised():
-    with pytest.raises(InvalidParameterError, match=r"confidence level meant\? Then give alpha=0.01"):
-        sc.clopper_pearson(sc.Votes([[3, 1]]), alpha=0.99)
 
 
 @pytest.mark.parametrize("p", [-0.1, 1.1, float("nan"), [[0.5]], "high"])
@@ -168,17 +175,6 @@ def test_labels_that_do_not_fit_are_refused(labels):
 def test_bounds_that_are_no_probabilities_are_refused(failure, other):
     with pytest.raises(InvalidParameterError, match="0 ≤ other ≤ failure ≤ 1"):
         sc.Bounds(np.array([0]), np.array([failure]), np.array([other]), None, 3)
-
-
-@pytest.mark.parametrize("counts", [[[10**400, 1]], [["3", "1"]], [[3 + 1j, 1]]])
-def test_odd_numbers_are_no_votes(counts):
-    with pytest.raises(InvalidParameterError):
-        sc.Votes(counts)
-
-
-def test_only_votes_are_bounded():
-    with pytest.raises(InvalidParameterError, match=r"Write Votes\(\[\[970, 30\]\]\)"):
-        sc.clopper_pearson([[9, 1]])
 
 
 def test_votes_cannot_be_changed_afterwards():
@@ -306,9 +302,3 @@ def test_plain_answers_and_labels_are_in_the_same_words():
     for answers, labels in (([0, 1], ["ring", "star"]), (["0", "1"], [0, 1]), ([0, 1], [None, "star"])):
         with pytest.raises(InvalidParameterError, match="labels"):
             accuracy(answers, labels)
-
-
-def test_classes_are_one_for_each_column_of_the_votes():
-    for wrong in (["ring"], ["ring", "ring"], ["a", "b", "c"]):
-        with pytest.raises(InvalidParameterError, match="classes"):
-            sc.certify(sc.Bounds.certain([0.9]), NOISE, classes=wrong)

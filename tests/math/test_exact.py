@@ -24,22 +24,17 @@ def rungs(law: Product, radius: tuple[int, ...], p: Fraction) -> list[Enclosure]
     return list(Prover(law).enclosures(radius, p, start))
 
 
-@pytest.mark.parametrize("n_axes", [1, 2, 3, 4, 5])
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize(("n_axes", "seed"), oracles.random_cases(15, 40))
 def test_every_rung_encloses_the_truth_and_the_last_one_is_it(n_axes, seed):
-    rng = np.random.default_rng([7, n_axes, seed])
-    noise = oracles.random_noise(rng, n_axes)
-    radius = oracles.random_radius(rng, n_axes, most_cells=150)
-    cells = oracles.cells(list(noise.product.channels), radius)
+    rng = np.random.default_rng([7, n_axes or 22, seed])
+    law, radius = oracles.random_case(rng, n_axes, most_cells=150)
+    cells = oracles.cells(list(law.channels), radius)
     for p in (Fraction(1, 2), Fraction(rng.uniform()), 1 - Fraction(10 ** rng.uniform(-12, -1)), Fraction(1)):
         truth = oracles.rho_lower(cells, p)
-        found = rungs(noise.product, radius, p)
-        assert found
-        for enclosure in found:
-            assert fraction(enclosure.lower) <= truth <= fraction(enclosure.upper)
-        first = found[0]
-        assert fraction(first.upper) - fraction(first.lower) <= truth * Fraction(1, 2**75)
-        assert fraction(found[-1].lower) == fraction(found[-1].upper) == truth
+        ends = [tuple(map(fraction, each)) for each in rungs(law, radius, p)]
+        assert all(lower <= truth <= upper for lower, upper in ends)
+        assert ends[0][1] - ends[0][0] <= truth * Fraction(1, 2**75)
+        assert ends[-1] == (truth, truth)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -118,17 +113,3 @@ def test_a_cell_that_may_not_hold_what_is_missing_is_not_trusted_to():
     assert exact._primal(balls, arb(0.55)) >= 0.4 + 4 * 0.15
     assert exact._primal(balls[:1], arb(0.55)) is None
     assert exact._primal(balls, arb(0.2)) < 0.31
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_every_rung_encloses_the_truth_with_three_outcomes_and_more(seed):
-    rng = np.random.default_rng([22, seed])
-    law = oracles.random_product(rng)
-    radius = oracles.random_radius_of(rng, law, most_cells=200)
-    cells = oracles.cells(list(law.channels), radius)
-    for p in (Fraction(1, 2), Fraction(rng.uniform()), 1 - Fraction(10 ** rng.uniform(-12, -1)), Fraction(1)):
-        truth = oracles.rho_lower(cells, p)
-        ends = [tuple(map(fraction, each)) for each in rungs(law, radius, p)]
-        assert all(lower <= truth <= upper for lower, upper in ends)
-        assert ends[0][1] - ends[0][0] <= truth * Fraction(1, 2**75)
-        assert ends[-1] == (truth, truth)

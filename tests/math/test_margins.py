@@ -187,17 +187,15 @@ def test_known_values(noise, radius, least_p):
     assert abs(least - digits) < unit
 
 
-@pytest.mark.parametrize("n_axes", [1, 2, 3, 4, 5])
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize(("n_axes", "seed"), oracles.random_cases(25, 80))
 def test_slack_and_both_rhos_against_fractions(n_axes, seed):
-    rng = np.random.default_rng([n_axes, seed])
-    noise = oracles.random_noise(rng, n_axes)
-    radius = oracles.random_radius(rng, n_axes)
-    cells = oracles.cells(list(noise.product.channels), radius)
-    assert oracles.relative_error(sc.slack(noise, radius), oracles.slack(cells)) <= 1e-9
+    law, radius = oracles.random_case(rng := np.random.default_rng([n_axes or 21, seed]), n_axes)
+    cells = oracles.cells(list(law.channels), radius)
+    assert oracles.relative_error(Slacks(law).value(radius), oracles.slack(cells)) <= 1e-9
+    tradeoffs = Tradeoff(law)
     for p in (0.0, 1.0, 0.5, rng.uniform(), 10 ** rng.uniform(-9, 0), 1 - 10 ** rng.uniform(-9, 0), 1e-20):
-        assert oracles.relative_error(sc.rho_lower(noise, radius, p), oracles.rho_lower(cells, Fraction(p))) <= 1e-9
-        assert oracles.relative_error(sc.rho_upper(noise, radius, p), oracles.rho_upper(cells, Fraction(p))) <= 1e-9
+        for ours, oracle in ((tradeoffs.lower, oracles.rho_lower), (tradeoffs.upper, oracles.rho_upper)):
+            assert oracles.relative_error(ours(radius, p, 1 - p), oracle(cells, Fraction(p))) <= 1e-9
 
 
 def test_slacks_down_to_1e_60_keep_nine_digits():
@@ -282,12 +280,12 @@ ODD = [
 @pytest.mark.parametrize(("what", "noise", "radius", "p"), ODD)
 def test_odd_laws_keep_nine_digits_too(what, noise, radius, p):
     cells = oracles.cells(list(noise.product.channels), radius)
-    if what == "slack":
-        found, exact = sc.slack(noise, radius), oracles.slack(cells)
-    elif what == "lower":
-        found, exact = sc.rho_lower(noise, radius, p), oracles.rho_lower(cells, Fraction(p))
-    else:
-        found, exact = sc.rho_upper(noise, radius, p), oracles.rho_upper(cells, Fraction(p))
+    ours, oracle = {"lower": (sc.rho_lower, oracles.rho_lower), "upper": (sc.rho_upper, oracles.rho_upper)}.get(
+        what, (sc.slack, oracles.slack)
+    )
+    found, exact = (
+        (ours(noise, radius), oracle(cells)) if p is None else (ours(noise, radius, p), oracle(cells, Fraction(p)))
+    )
     assert oracles.relative_error(found, exact) <= 1e-9
 
 
@@ -315,19 +313,6 @@ def test_large_radii_follow_the_normal_limit(radius):
     p = 0.5 - 1 / math.sqrt(radius)
     normal = 0.5 * math.erfc(2 * math.sqrt(radius) * (1 - 2 * p) / math.sqrt(2))
     assert sc.slack(sc.Noise(a=p), radius) == pytest.approx(normal, rel=20 / math.sqrt(radius))
-
-
-@pytest.mark.parametrize("seed", range(80))
-def test_slack_and_both_rhos_of_three_outcomes_and_more_against_fractions(seed):
-    rng = np.random.default_rng([21, seed])
-    law = oracles.random_product(rng)
-    radius = oracles.random_radius_of(rng, law)
-    cells = oracles.cells(list(law.channels), radius)
-    assert oracles.relative_error(Slacks(law).value(radius), oracles.slack(cells)) <= 1e-9
-    tradeoffs = Tradeoff(law)
-    for p in (0.0, 1.0, 0.5, rng.uniform(), 1 - 10 ** rng.uniform(-9, 0), 1e-20):
-        for ours, oracle in ((tradeoffs.lower, oracles.rho_lower), (tradeoffs.upper, oracles.rho_upper)):
-            assert oracles.relative_error(ours(radius, p, 1 - p), oracle(cells, Fraction(p))) <= 1e-9
 
 
 def test_values_that_never_stay_have_ratios_without_end():

@@ -35,21 +35,6 @@ def of_first(drawn, n_attacks):
     return drawn.values[: len(drawn) // n_attacks]
 
 
-def test_the_law_is_that_of_the_attacked_object(copies):
-    """All 64 patterns of six sites, by a test of χ² that fails once in a million."""
-    drawn = np.concatenate([of_first(copies.draw([ATTACK, (2,)], chunk), 2) for chunk in range(300)])
-    clean = np.zeros(6, dtype=int)
-    clean[sites().nonzero[0]] = 1
-    changed = clean.copy()
-    changed[list(ATTACK)] ^= 1
-    ones = np.where(changed, 1 - 0.3, 0.1)
-    chi = 0.0
-    for pattern in product([0, 1], repeat=6):
-        expected = len(drawn) * np.where(pattern, ones, 1 - ones).prod()
-        chi += ((drawn == pattern).all(axis=1).sum() - expected) ** 2 / expected
-    assert chi < 63 + 6 * (2 * 63) ** 0.5
-
-
 def test_what_is_drawn_for_an_attack_does_not_depend_on_its_neighbours(copies):
     for chunk in (0, 1, 4, 5, 6, 7):
         alone = copies.draw([ATTACK], chunk).values
@@ -77,13 +62,16 @@ def test_chunks_follow_each_other():
 
 
 TYPED = sc.Graph(3, [(0, 1), (1, 2)], edge_types=["s", "d"], type_names=("s", "d"))
-VALUED = {  # a noise, an attack (site + 3 · rank of the new value), and what each site then shows
+LAWS = {  # a graph, a noise, an attack (site + 3 · rank of the new value), and what each site then shows
+    "bits": (GRAPH, NOISE, ATTACK, [(0.9, 0.1), (0.3, 0.7)] * 3),
     "edges": (
+        TYPED,
         sc.Noise(all=sc.Edges(delete=0.25, add=0.5, change=0.125)),
         (0, 2 + 3),  # the pair (0, 1) of type 1 goes, (1, 2) of type 2 becomes one of type 1
         [(0.5, 0.25, 0.25), (0.5, 0.25, 0.25), (0.25, 0.625, 0.125)],
     ),
     "flips": (
+        TYPED,
         sc.Noise(all=sc.Flip(delete=0.25, add=0.5, added=(3.0, 1.0))),
         (1, 2),  # the pair (0, 2) is added, and draws its type; (1, 2) goes, and keeps its own
         [(0.25, 0.75, 0.0), (0.25, 0.5625, 0.1875), (0.5, 0.0, 0.5)],
@@ -91,14 +79,20 @@ VALUED = {  # a noise, an attack (site + 3 · rank of the new value), and what e
 }
 
 
-@pytest.mark.parametrize("name", VALUED)
-def test_the_law_is_that_of_the_attacked_object_where_sites_have_more_values(name):
-    noise, attack, laws = VALUED[name]
-    bound = sc.SmoothedClassifier(sc.classifiers.from_callable(lambda _: 0, n_classes=2), noise).problem([TYPED])
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+@pytest.mark.parametrize("name", LAWS)
+def test_the_law_is_that_of_the_attacked_object(name, form, monkeypatch):
+    """All patterns of its sites, by a test of χ² that fails once in a million."""
+    if form == "sparse":
+        for limit in ("MAX_DENSE_BITS", "MAX_DENSE_VALUES"):
+            monkeypatch.setattr(sampler, limit, 0)
+        monkeypatch.setattr(sampler, "DENSE_SHARE", 1.0)
+    graph, noise, attack, laws = LAWS[name]
+    bound = sc.SmoothedClassifier(sc.classifiers.from_callable(lambda _: 0, n_classes=2), noise).problem([graph])
     own = AttackedCopies(bound.sites[0], bound.noise, seed=5)
     drawn = np.concatenate([of_first(own.draw([attack, (2,)], chunk), 2) for chunk in range(300)])
     chi, cells = 0.0, 0
-    for pattern in product(range(3), repeat=3):
+    for pattern in product(range(len(laws[0])), repeat=len(laws)):
         expected = len(drawn) * np.prod([law[value] for law, value in zip(laws, pattern, strict=True)])
         seen = (drawn == pattern).all(axis=1).sum()
         assert expected or not seen

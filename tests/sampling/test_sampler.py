@@ -68,22 +68,6 @@ def test_sites_flip_independently_of_each_other(method):
     assert np.abs(both - np.outer(p, p))[off].max() < 5.5 * math.sqrt(0.16 / samples)
 
 
-def test_both_methods_draw_one_law():
-    """The number of edges has one distribution; compare the two histograms."""
-    noise = sc.Noise(a=0.15, b=sc.Flip(delete=0.4, add=0.1))
-    counts = []
-    for dense in (True, False):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(sampler_module, "MAX_DENSE_BITS", 10**6 if dense else 0)
-            patch.setattr(sampler_module, "DENSE_SHARE", 1.0)
-            counts.append(flips(noise, 40_000)[0].sum(axis=1))
-    first, second = (np.bincount(c.astype(np.int64), minlength=40)[:40] for c in counts)
-    common = (first + second) > 20
-    statistic = ((first - second)[common] ** 2 / (first + second)[common]).sum()
-    degrees = common.sum() - 1
-    assert statistic < degrees + 5 * math.sqrt(2 * degrees)
-
-
 def test_the_method_is_chosen_by_the_graph_and_the_noise():
     small, large = sc.Graph(20, []), sc.Graph(3000, [(0, 1)])
     stream = WordStream.of_chunk(1, "00", "selection", 0)

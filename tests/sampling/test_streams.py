@@ -140,12 +140,6 @@ def test_neighbouring_samples_are_independent():
         assert abs(both - 0.09) < 5 * math.sqrt(0.09 * 0.91 / drawn.size)
 
 
-def test_every_site_follows_its_own_law():
-    probabilities = [0.1, 0.7, 0.1, 0.4, 0.7]
-    shares = flips(probabilities, 65_536).mean(axis=1)
-    np.testing.assert_allclose(shares, probabilities, atol=0.01)
-
-
 class Stingy(WordStream):
     """Hands out barely more words than one site may need."""
 

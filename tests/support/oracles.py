@@ -170,6 +170,17 @@ def random_radius_of(rng: np.random.Generator, law: Product, most_cells: int = 6
             return radius
 
 
+def random_cases(flips: int, others: int) -> list[tuple[int | None, int]]:
+    """Seeds of `random_case`: so many for flips on one to five axes each, and so many for other laws (None)."""
+    return [(n, seed) for n in range(1, 6) for seed in range(flips)] + [(None, seed) for seed in range(others)]
+
+
+def random_case(rng: np.random.Generator, n_axes: int | None, most_cells: int = 400) -> tuple[Product, tuple[int, ...]]:
+    """A product and a radius of it: of flips on so many axes, or of laws of two to five outcomes."""
+    law = random_product(rng) if n_axes is None else random_noise(rng, n_axes).product
+    return law, random_radius_of(rng, law, most_cells) if n_axes is None else random_radius(rng, n_axes, most_cells)
+
+
 def relative_error(value: float, truth: Fraction) -> float:
     """How far a float is from a fraction, relative to it."""
     if truth == 0:
