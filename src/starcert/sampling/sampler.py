@@ -172,6 +172,8 @@ SPARSE_BYTES = FLIP_BYTES + 40
 NODE_VALUE_BYTES = 16
 """Bytes of a value of node data that are sites, in one copy: itself, and the numbers as which it is shown."""
 
+MAX_BYTES_EACH = 1000  # more than any method takes for a site, a node or an edge: small objects need no closer look
+
 MAX_BATCH_BYTES = 2**30  # bytes that a batch on a CPU may take, as edges and as the classifier sees it
 
 CopyBytes = Callable[[int, float], float]
@@ -209,6 +211,10 @@ def _seen_bytes(sites: Sites, n_edges: float, copy_bytes: CopyBytes) -> float:
 
 def check_fits(sites: Sites, noise: Noise, *, name: str, free: int, device: str = "cpu", copy_bytes: CopyBytes) -> None:
     """Refuses a graph whose noisy copies do not fit: how many bytes are needed, how many are free, what would fit."""
+    size = sites.n_sites + (sites.graph.n_nodes + sites.graph.n_edges if shows_graphs(sites) else 0)
+    seen = copy_bytes(sites.graph.n_nodes, size) if shows_graphs(sites) else 0.0
+    if MAX_BYTES_EACH * size + 16 * size**2 + seen <= free:
+        return  # whatever the noise is
     needed = _bytes(sites, noise, device, copy_bytes)
     if needed <= free:
         return

@@ -5,7 +5,8 @@ those keys: never of the batch size, the number of workers, the order they finis
 Purposes have separate streams: a model trained on noisy copies never votes on those same copies, and bounds are not
 made from the copies that chose the class. No global generator is touched.
 
-The words are those of numpy's SFC64, seeded by numpy's SeedSequence.
+The words are those of numpy's SFC64, seeded by numpy's SeedSequence. Its own loop takes half as long again, a tenth of
+the time of a fast classifier: so they are made here.
 
 **Bits.** A uniform number U is below p if, at the first binary digit where they differ, U has 0 and p has 1. One
 random word holds the next digit of 64 such U. Digit by digit copies are decided; after some ten digits all are. So a
@@ -49,7 +50,7 @@ class WordStream:
     """
 
     def __init__(self, *seed: int) -> None:
-        self._words = np.random.SFC64(np.random.SeedSequence(seed))
+        self._state: UInt64s = np.random.SFC64(np.random.SeedSequence(seed)).state["state"]["state"]
         self._pending: UInt64s = np.empty(0, dtype=np.uint64)
 
     @classmethod
@@ -61,7 +62,8 @@ class WordStream:
         """The next words, `count` of them or more; they stay until `use` removes them."""
         missing = count - self._pending.size
         if missing > 0:
-            fresh: UInt64s = self._words.random_raw(missing)
+            fresh = np.empty(missing, dtype=np.uint64)
+            fill(self._state, fresh)
             self._pending = np.concatenate([self._pending, fresh]) if self._pending.size else fresh
         return self._pending
 
@@ -78,8 +80,22 @@ class WordStream:
     def fork(self) -> Self:
         """A separate stream that returns the same words from here on."""
         twin = type(self)(0)
-        twin._words.state, twin._pending = self._words.state, self._pending
+        twin._state, twin._pending = self._state.copy(), self._pending
         return twin
+
+
+@compiled
+def fill(state: UInt64s, words: UInt64s) -> None:
+    """Fills an array with the next words, and advances the state: three words, and a counter."""
+    a, b, c, count = state[0], state[1], state[2], state[3]
+    for i in range(words.size):
+        word = a + b + count
+        count += np.uint64(1)
+        a = b ^ (b >> np.uint64(11))
+        b = c + (c << np.uint64(3))
+        c = ((c << np.uint64(24)) | (c >> np.uint64(40))) + word
+        words[i] = word
+    state[0], state[1], state[2], state[3] = a, b, c, count
 
 
 def _binary_digits(p: float) -> list[int]:
