@@ -97,6 +97,7 @@ def nearest(answers, apart):
     return np.where(answers[:, None] != answers, apart, 99).min(axis=1)
 
 
+LOCAL = "local:3,per_node=1"
 CASES = [("one pair more", 3, 2), ("one pair more", 5, 3), ("uneven", 2, 2), ("uneven", 2, 3), ("by seed", 3, 3)]
 
 
@@ -180,7 +181,7 @@ def test_attacks_that_are_tried_once_decide_every_threat_as_if_tried_for_it():
         (base,) = tables(n_classes, 1, seed=tried)
         voting = HashedVotes(base, 2, seed=1)
         answers, reached = brute_answers(base, masks_of(voting)), voting.reach(GRAPHS, most=tried, tried=tried)
-        for threat in ("flips:6", "deletions:6", "additions:4", "deletions:2 + additions:1", "rewire:2"):
+        for threat in ("flips:6", "deletions:6", "additions:4", "deletions:2 + additions:1", "rewire:2", LOCAL):
             for rule in ("exact", "counting"):
                 alone, shared = (voting.certify(GRAPHS, threat=threat, tried=tried, rule=rule, reached=each)
                                  for each in (None, reached))  # fmt: skip
@@ -191,7 +192,7 @@ def test_attacks_that_are_tried_once_decide_every_threat_as_if_tried_for_it():
         with pytest.raises(sc.InvalidParameterError, match="reached"):
             voting.certify(GRAPHS[:3], threat="flips:1", reached=reached)
         with pytest.raises(sc.InvalidParameterError, match="reached"):
-            voting.certify(GRAPHS, threat="local:3,per_node=1", reached=reached)
+            voting.certify(GRAPHS, threat="controlled:1,nodes=0", reached=reached)
         other = HashedVotes(base, voting.groups + 1)
         with pytest.raises(sc.InvalidParameterError, match="that of other voters"):
             other.certify(GRAPHS, threat="flips:1", reached=reached)

@@ -294,10 +294,9 @@ def _certificates(trial: Trial, seconds: float) -> Certificates[TriedAttacks]:
 
 
 def _find_plausible(trial: Trial, number: int) -> list[FoundAttack | None]:
-    """For each target of an object an attack that changes its answer and keeps valences, where the first one does not.
+    """For each target of an object an attack to show that keeps valences, where the first one that breaks does not.
 
-    Attacks are tried in their order until every such answer has one, or `SCANNED` were looked at. That decides nothing
-    but what is shown: verdicts, counts and files are about the first attack that breaks.
+    It decides nothing else: verdicts, counts and files are about the first one.
     """
     job, mine, limit = trial.job, trial.tried[number], trial.limits[number]
     sites, shown = job.sites[number], list[FoundAttack | None]([None] * len(mine.labels))

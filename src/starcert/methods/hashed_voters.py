@@ -46,6 +46,8 @@ Cell = tuple[int, int]
 
 SINGLE = (AnyFlips, Deletions, Additions, Changes, Controlled, Where)  # any set of allowed changes, of a size each
 
+HINT = "Take flips:2, deletions:2, additions:2, deletions:1 + additions:1, rewire:1, swap:1, local:2,per_node=1."
+
 Ask = Callable[[Problem, Threat], Certificates[TriedAttacks]]
 """Tries the attacks of a threat on each object of a problem: `ExactClassifier(EachClass(base)).certify`."""
 
@@ -61,7 +63,8 @@ class Budget(NamedTuple):
 def budget_of(threat: Threat, *, typed: bool, apart: bool = False) -> Budget:
     """The budget of a threat on graphs, of typed edges or not; others are refused.
 
-    `apart`: flips, deletions and additions are counted as deletions and additions, like all that is tried once.
+    `apart`: flips, deletions and additions are counted as deletions and additions, like all that is tried once; so are
+    local budgets, as part of flips.
 
     A rewired edge deletes one and adds one, two that exchange ends two each; of typed edges, one site may see both.
 
@@ -87,13 +90,13 @@ def budget_of(threat: Threat, *, typed: bool, apart: bool = False) -> Budget:
             return Budget([[(2 * each * size, 0)] for size in sizes], AnyFlips(2 * most), str(AnyFlips(2 * most)))
         return Budget([[(each * size, each * size)] for size in sizes], None, str(Deletions(most) + Additions(most)))
     if type(threat) is LocalBudget:
-        return Budget([[(size, 0)] for size in sizes], AnyFlips(threat.most), str(AnyFlips(threat.most)))
+        any_flips = AnyFlips(threat.most)
+        return budget_of(any_flips, typed=typed, apart=apart)._replace(relaxed=str(any_flips))
     if isinstance(threat, Then) and not typed:
         counts = {type(part): part.most for part in threat.parts}
         if counts.keys() == {Deletions, Additions} and len(threat.parts) == 2:
             return Budget(shared(counts[Deletions], counts[Additions]))
-    hint = "Take flips:2, deletions:2, additions:2, deletions:1 + additions:1, rewire:1, swap:1, local:2,per_node=1."
-    raise InvalidParameterError("threat", "be one that adds up over groups of pairs, or is part of one", threat, hint)
+    raise InvalidParameterError("threat", "be one that adds up over groups of pairs, or is part of one", threat, HINT)
 
 
 Run = tuple[Certificates[TriedAttacks], list[Cell]]
@@ -130,16 +133,9 @@ class Reached(NamedTuple):
         depth: int,
         most: Cell,
     ) -> Reached:
-        """Tries all attacks of at most `depth` changes on each voter.
+        """Tries all attacks of at most `depth` changes, `most` of each sort, on what each voter of each graph sees.
 
-        Args:
-            ask: tries attacks.
-            n_classes: of the voters.
-            voters: what each sees, and the pairs that reach it; none of these if depth is 0.
-            graphs: what the voters see, as many one after the other each.
-            single: the changes; None: deletions and additions, counted apart.
-            depth: how many changes.
-            most: how many of each sort.
+        Without `single` changes, deletions and additions are counted apart. If depth is 0, voters need no pairs.
         """
         seen = dict[str, int]()  # voters that see the same answer alike: each is asked once
         which = np.array([seen.setdefault(each.clean.key + each.key, len(seen)) for each in voters])

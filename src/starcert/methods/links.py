@@ -18,9 +18,9 @@ from starcert.claims.certificates import Certificates
 from starcert.claims.proof import Rows, SizedProof, Whole
 from starcert.claims.verdict import FoundAttack, Verdict
 from starcert.math.closed_forms import LinkAttacks, Links, breaking_links
-from starcert.methods.hashed_voters import Budget, Cell, budget_of
+from starcert.methods.hashed_voters import HINT, Budget, Cell, budget_of
 from starcert.objects import Graph, Sites, TargetNodes
-from starcert.objects.threats import AnyFlips, Controlled, LocalBudget, Rewire, Swap, Threat, read_threat
+from starcert.objects.threats import Controlled, LocalBudget, Rewire, Swap, Threat, read_threat
 from starcert.system.errors import InvalidParameterError
 
 Truths = npt.NDArray[np.bool_]
@@ -76,14 +76,9 @@ def certify_links(
     *,
     how: str,
 ) -> Certificates[LinkProof]:
-    """The certified sizes of a model of links under a threat; what is not certified is open.
+    """The certified sizes of a model of links, `how` in a few words; what is not certified is open.
 
-    Args:
-        answers: the class of each row.
-        survives: for each row, whether no attack that deletes and adds at most this many links changes it.
-        about: what rows are about.
-        threat: what the attacker can do.
-        how: the model in a few words.
+    `survives` says for each row if no attack that deletes and adds at most this many links changes its answer.
     """
     asked = read_threat(threat)
     budget = link_budget(asked)
@@ -159,14 +154,9 @@ def node_rows(graph: Graph, nodes: npt.ArrayLike | None, n_classes: int) -> tupl
 def link_budget(threat: Threat) -> Budget:
     """The numbers of links a threat may delete and add at each size; refused if these do not describe it."""
     budget = budget_of(threat, typed=False, apart=True)
-    if isinstance(budget.single, AnyFlips):  # a local budget is part of any flips
-        budget = budget_of(budget.single, typed=False, apart=True)._replace(relaxed=budget.relaxed)
     if budget.single is not None:
-        hint = (
-            "Take flips:2, deletions:2, additions:2, deletions:1 + additions:1, rewire:1, swap:1, local:2,per_node=1."
-        )
         raise InvalidParameterError(
-            "threat", "be one that comes down to numbers of added and deleted links", threat, hint
+            "threat", "be one that comes down to numbers of added and deleted links", threat, HINT
         )
     return budget
 

@@ -224,13 +224,7 @@ class SmoothedClassifier(SmoothedEstimator):
             seed: a whole number, 0 or more; by default that of the constructor.
             voting: how votes are drawn, as in `certify`.
         """
-        certificates = self.certify(
-            graphs,
-            samples=self.samples if samples is None else samples,
-            alpha=alpha,
-            seed=self.seed if seed is None else seed,
-            voting=voting,
-        )
+        certificates = self.certify(graphs, samples=samples, alpha=alpha, seed=seed, voting=voting)
         return np.where(certificates.abstained, ABSTAIN, self.classes_[certificates.labels])
 
 

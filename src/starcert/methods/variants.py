@@ -73,14 +73,7 @@ def certify_variants(
     alpha: float,
     certify: Callable[[Sequence[CleanObject]], Certificates],
 ) -> Certificates[VariantVotes]:
-    """Certificates of choices of objects, from those of every object in them.
-
-    Args:
-        chosen: each object beside its variants.
-        threat: what lists them.
-        alpha: the probability that what a row says is false.
-        certify: certifies objects, each at alpha.
-    """
+    """Certificates of objects beside the variants that a threat lists, from those of each of them, at alpha."""
     options = [each.options for each in chosen if isinstance(each, Choice)]
     found = certify([each for some in options for each in some])
     if len(found) != sum(map(len, options)):

@@ -12,8 +12,8 @@ Certificates look at the radii of `AnyFlips` and `Box`, and at the lists of atta
 threat of its text: "rewire:1", "box:3,45 & flips:2". A threat of your own is a subclass of `Threat`, see there.
 """
 
-from starcert.objects.threats.attacks import MAX_ATTACKS, Attacks, after, attackable
-from starcert.objects.threats.base import Both, Either, Then, Threat, UnfitError
+from starcert.objects.threats.attacks import MAX_ATTACKS, Attacks, UnfitError, after, attackable
+from starcert.objects.threats.base import Both, Either, Then, Threat
 from starcert.objects.threats.edges import Controlled, LocalBudget, Rewire, Swap, Where
 from starcert.objects.threats.flips import Additions, AnyColumns, AnyFlips, AnyWords, Box, Changes, Deletions
 from starcert.objects.threats.nodes import DeleteNode, InjectNode, injected_nodes, with_spare_nodes

@@ -31,6 +31,15 @@ Rows: TypeAlias = Indices
 """Changes of sites, 256 · position + new value; or rows of them."""
 
 
+class UnfitError(InvalidParameterError):
+    """A threat was asked about an object that it does not fit: rewired edges of a vector, say.
+
+    Example:
+        >>> str(UnfitError("threat", "fit the objects: 1 rewired edge needs pairs", "Bits"))
+        "'threat' must fit the objects: 1 rewired edge needs pairs. Got 'Bits' instead."
+    """
+
+
 class Moves(NamedTuple):
     """Changes of one site each, ascending: where each is, what it changes, and into what."""
 

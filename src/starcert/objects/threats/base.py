@@ -22,6 +22,7 @@ from starcert.objects.threats.attacks import (
     MAX_ATTACKS,
     Attacks,
     Rows,
+    UnfitError,
     after,
     attackable,
     levels_of_attacks,
@@ -33,15 +34,6 @@ MAX_STEPS = 2**14  # objects between the clean and the attacked one that are loo
 
 Find = Callable[[str], object]
 """From `file.py:NAME`, or another reference that a text has, to what it names."""
-
-
-class UnfitError(InvalidParameterError):
-    """A threat was asked about an object that it does not fit: rewired edges of a vector, say.
-
-    Example:
-        >>> str(UnfitError("threat", "fit the objects: 1 rewired edge needs pairs", "Bits"))
-        "'threat' must fit the objects: 1 rewired edge needs pairs. Got 'Bits' instead."
-    """
 
 
 class Threat:

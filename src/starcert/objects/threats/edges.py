@@ -12,8 +12,8 @@ from typing_extensions import override
 
 from starcert.objects.layers import EDGE_LAYERS, Coordinates, Indices, find_places
 from starcert.objects.sites import Sites
-from starcert.objects.threats.attacks import MAX_ATTACKS, VALUES, Attacks, Mask, Moves, check_reach
-from starcert.objects.threats.base import Find, Threat, UnfitError, at_most, refuse_many
+from starcert.objects.threats.attacks import MAX_ATTACKS, VALUES, Attacks, Mask, Moves, UnfitError, check_reach
+from starcert.objects.threats.base import Find, Threat, at_most, refuse_many
 from starcert.objects.threats.sets import MAX_WORK, Limits, SiteThreat
 from starcert.system.errors import InvalidParameterError, did_you_mean, whole_number
 

@@ -12,8 +12,8 @@ from typing_extensions import override
 from starcert.objects.layers import EDGE_LAYERS, Indices, Layer
 from starcert.objects.noise import Noise, RadiusLike, counts_of
 from starcert.objects.sites import Sites
-from starcert.objects.threats.attacks import Mask, Moves
-from starcert.objects.threats.base import Find, Threat, UnfitError
+from starcert.objects.threats.attacks import Mask, Moves, UnfitError
+from starcert.objects.threats.base import Find, Threat
 from starcert.objects.threats.sets import Limits, SiteThreat
 from starcert.system.errors import did_you_mean
 

@@ -16,8 +16,7 @@ from starcert.objects.molecules import ELEMENT, SYMBOLS
 from starcert.objects.regions.atoms import as_bonds, as_elements
 from starcert.objects.regions.builder import Names
 from starcert.objects.sites import Sites
-from starcert.objects.threats.attacks import Attacks, Mask, Moves
-from starcert.objects.threats.base import UnfitError
+from starcert.objects.threats.attacks import Attacks, Mask, Moves, UnfitError
 from starcert.objects.threats.sets import Limits, SiteThreat
 from starcert.system.errors import whole_number
 

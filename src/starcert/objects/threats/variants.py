@@ -12,8 +12,8 @@ from starcert.objects.graph import Graph
 from starcert.objects.layers import CleanObject
 from starcert.objects.molecules import load_rdkit, molecule_of
 from starcert.objects.sites import Sites
-from starcert.objects.threats.attacks import Attacks
-from starcert.objects.threats.base import Find, Threat, UnfitError
+from starcert.objects.threats.attacks import Attacks, UnfitError
+from starcert.objects.threats.base import Find, Threat
 from starcert.objects.vectors import Alternatives, Choice, choices
 from starcert.system.errors import InvalidParameterError
 
