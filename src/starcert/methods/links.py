@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -125,7 +126,12 @@ class LinkAttack:
     votes: Whole
     links: Links
     attacks: LinkAttacks
-    sites: Sites  # every pair of the graph
+    graph: Graph
+
+    @cached_property
+    def sites(self) -> Sites:
+        """Every pair of the graph."""
+        return Sites.everything(self.graph, "all")
 
     def __call__(self, row: int, size: int) -> FoundAttack:
         """The attack of this size that changes the answer of a row."""

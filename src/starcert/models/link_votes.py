@@ -17,7 +17,7 @@ import numpy.typing as npt
 from starcert.claims.certificates import Certificates
 from starcert.math.closed_forms import LinkAttacks, Links, safe_sizes, sums_of_votes
 from starcert.methods.links import LinkAttack, LinkProof, link_attacks, node_rows
-from starcert.objects import Graph, Sites
+from starcert.objects import Graph
 from starcert.objects.content import read_only
 from starcert.objects.threats import Rewire, Swap, Threat, read_threat
 from starcert.system.errors import InvalidParameterError, whole_number
@@ -198,7 +198,7 @@ class LinkVotes:
         if budget.relaxed and not attacks.first_is_rewire:
             is_broken[:] = False
         broken = np.where(is_broken, certified + 1, 0)
-        find = LinkAttack(index, scores, self.votes, links, attacks, Sites.everything(graph, "all"))
+        find = LinkAttack(index, scores, self.votes, links, attacks, graph)
         proof = LinkProof(threat, "votes of links", budget.relaxed, certified, broken, find)
         return Certificates(about, scores[index].argmax(axis=1), threat, proof)
 
