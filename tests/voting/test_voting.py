@@ -19,6 +19,7 @@ from starcert.sampling.sampler import kept_sampler, sampler
 from starcert.sampling.streams import WordStream
 from starcert.system.errors import ClassifierError, ExecutorError, InvalidParameterError
 from starcert.voting import distinct
+from starcert.voting.ask import device_of
 from starcert.voting.counting import tallies
 from starcert.voting.plans import Chunk, Job, Recorded, chunks_of
 
@@ -468,6 +469,16 @@ def test_graphs_that_differ_in_what_noise_leaves_alone_share_no_sampler():
     base = sc.classifiers.from_callable(lambda batch: [int("bonds" in batch.frame.node_data)] * len(batch), on="batch")
     votes = sc.SmoothedClassifier(base, sc.Noise(all=0.1)).vote([shown, hidden], samples=100, seed=0)
     assert votes.counts.tolist() == [[0, 100], [100, 0]]
+
+
+def test_a_device_counts_where_the_backend_names_it():
+    """A record that says "cpu" is one of copies that were drawn there."""
+    base = worlds.smoothed().base
+    base.device = "cuda:1"
+    assert device_of(base) == "cpu"
+    assert same(sc.SmoothedClassifier(base, worlds.NOISE, worlds.PARTITION).vote(worlds.graphs(), **WANTED))
+    base.backend = "torch cuda (4)"
+    assert device_of(base) == "cuda:1"
 
 
 def test_threads_share_samplers_without_mixing_them_up(monkeypatch):

@@ -31,7 +31,7 @@ from starcert.system.output import holds_at_least
 
 def matrices_of(base: Classifier) -> Matrices | None:
     """Matrices on the device of a classifier that draws its noisy copies there; None: here."""
-    if str(base.device) == "cpu":
+    if base.backend == "cpu":
         return None
     from starcert.classifiers.torch.module import DeviceMatrices  # noqa: PLC0415  (torch is optional)
 

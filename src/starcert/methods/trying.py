@@ -33,7 +33,7 @@ from starcert.sampling.batch import Copies
 from starcert.system.errors import InvalidParameterError, StoreError, StoreSettingsError
 from starcert.system.files import write_whole
 from starcert.system.output import Advance
-from starcert.voting.ask import Again, Asking, Batch, ask, asked_again, checked, fitting_batch_of, nodes_of
+from starcert.voting.ask import Again, Asking, Batch, ask, asked_again, checked, device_of, fitting_batch_of, nodes_of
 from starcert.voting.plans import Job
 
 Whole = npt.NDArray[np.int64]
@@ -250,7 +250,7 @@ def attacks_at_once(job: Job, number: int) -> int:
     sites, most = job.sites[number], fitting_batch_of(job, job.sites[number])
     if job.batch_size is None and job.classifier.max_batch_nodes:
         most = min(most, max(1, job.classifier.max_batch_nodes // nodes_of(sites)))
-    return max(1, fitting_attacks(sites, str(job.classifier.device), most) - 1)  # and the object without attack
+    return max(1, fitting_attacks(sites, device_of(job.classifier), most) - 1)  # and the object without attack
 
 
 @lru_cache(16)
@@ -260,7 +260,7 @@ def _shown_by(sites: Sites, device: str) -> ShowAttacked:
 
 def show_attacked(classifier: Classifier, sites: Sites, attacks: Attacks) -> Copies:
     """The object under these attacks, as a classifier sees it."""
-    return _shown_by(sites, str(classifier.device))(attacks)
+    return _shown_by(sites, device_of(classifier))(attacks)
 
 
 class Recounted(NamedTuple):

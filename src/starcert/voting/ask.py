@@ -280,9 +280,14 @@ def fitting_batch_of(job: Job, sites: Sites) -> int:
     )
 
 
+def device_of(classifier: Classifier) -> str:
+    """The device that copies are drawn on: always "cpu" where the backend, which a record names, is."""
+    return "cpu" if classifier.backend == "cpu" else str(classifier.device)
+
+
 def sampler_of(classifier: Classifier, sites: Sites, noise: Noise) -> Sampler:
     """The sampler of a graph, on the device of the classifier."""
-    return kept_sampler(sites, noise, str(classifier.device))
+    return kept_sampler(sites, noise, device_of(classifier))
 
 
 def prepare(job: Job) -> None:

@@ -58,5 +58,5 @@ class Elsewhere(Classifier):
 def test_votes_are_counted_where_the_classifier_is():
     assert isinstance(matrices_of(Elsewhere()), DeviceMatrices)
     here = Elsewhere()
-    here.device = "cpu"
+    here.backend = "cpu"
     assert matrices_of(here) is None
