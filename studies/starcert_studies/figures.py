@@ -12,8 +12,7 @@ from starcert.datasets.dataset import Dataset
 from starcert.display import drawing
 from starcert.display.maps import RadiusMap
 from starcert.objects.noise import Noise
-from starcert_studies.judged import Tally, median_range
-from starcert_studies.voted import Grid, Voted
+from starcert_studies.voted import Grid, Tally, Voted, median_range
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

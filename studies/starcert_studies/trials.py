@@ -28,9 +28,8 @@ from starcert.system.parts import Part, PartsFolder
 from starcert.system.processes import one_torch_thread
 from starcert.voting.ask import answers_on
 from starcert.voting.plans import Voting
-from starcert_studies.judged import Question, judge
 from starcert_studies.report import Report, all_texts
-from starcert_studies.voted import Labels, Voted
+from starcert_studies.voted import Labels, Question, Voted, judge
 
 if TYPE_CHECKING:
     from starcert.classifiers.sklearn import KernelSVM

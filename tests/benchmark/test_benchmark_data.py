@@ -18,8 +18,9 @@ import torch
 
 from starcert.benchmark import data as source
 from starcert.benchmark import run
-from starcert.benchmark.folds import cut_of
-from starcert.benchmark.run import METHODS, run_benchmark
+from starcert.benchmark.data import cut_of
+from starcert.benchmark.methods import METHODS
+from starcert.benchmark.run import run_benchmark
 from starcert.benchmark.settings import Benchmark
 from starcert.cli import app
 

@@ -7,7 +7,7 @@ import starcert as sc
 
 pytest.importorskip("torch_geometric")
 
-from starcert.benchmark.folds import fold_splits, split_nodes
+from starcert.benchmark.data import fold_splits, split_nodes
 
 
 @pytest.mark.parametrize("seed", [1, 5])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.benchmark.folds import fold_splits
+from starcert.benchmark.data import fold_splits
 from starcert.datasets import Dataset
 from starcert.datasets.twins import twin_groups
 

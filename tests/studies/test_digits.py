@@ -10,9 +10,8 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("sklearn")
 pytest.importorskip("torch_geometric")
 
-from starcert_studies.judged import TWO_FLIPS
 from starcert_studies.kinds import digits
-from starcert_studies.voted import ALPHA
+from starcert_studies.voted import ALPHA, TWO_FLIPS
 
 TINY = digits.Digits(100, 12, 5)
 

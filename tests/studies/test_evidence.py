@@ -5,8 +5,8 @@ import pytest
 import study_worlds as worlds
 
 from starcert_studies import trials
-from starcert_studies.judged import median_range
 from starcert_studies.paper import evidence
+from starcert_studies.voted import median_range
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("grakel")

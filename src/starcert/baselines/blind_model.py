@@ -1,6 +1,6 @@
 """The blind model: the best that can be learned from what no attack changes. It is certified against every attack.
 
-    Untouched (objects/kinds.py) ─► numbers (columns.py) ─► candidates (columns.py, nodes.py) ─► cross-validation
+    Untouched (objects/kinds.py) ─► numbers and candidates (candidates.py) ─► cross-validation
 
 Its accuracy is the row to beat: at any radius, certificates are worth having where more is right *and* certified
 (`starcert.metrics.structure_gain`). Blind is relative to the threat: noise, regions and threat say what is untouched.
@@ -18,8 +18,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from starcert.baselines.columns import CONSTANT, Labels, WholeView, estimators, fit_constant, fit_rows
-from starcert.baselines.nodes import NodeCandidate, NodeView, candidates_for
+from starcert.baselines.candidates import (
+    CONSTANT,
+    Labels,
+    NodeCandidate,
+    NodeView,
+    WholeView,
+    candidates_for,
+    estimators,
+    fit_constant,
+    fit_rows,
+)
 from starcert.classifiers.functions import nodes_of
 from starcert.datasets.dataset import Dataset, stratified_folds
 from starcert.objects import CleanObject, Sites
@@ -106,16 +115,6 @@ class BlindModel:
     def predict(self, objects: Sequence[CleanObject] | CleanObject) -> Labels:
         """The class of each object; of the nodes of a graph, where nodes are classified, that of each node."""
         return self._answers([objects] if isinstance(objects, CleanObject) else objects)
-
-    def score(
-        self, objects: Sequence[CleanObject] | CleanObject | Dataset, labels: npt.ArrayLike | None = None
-    ) -> float:
-        """The share of right answers, of those whose class is known; a data set brings its labels along."""
-        given = objects.labels if isinstance(objects, Dataset) else labels
-        truth = np.array(given, dtype=object)
-        known = np.array([each is not None for each in truth.tolist()], dtype=np.bool_)
-        answers = self.predict(objects.graphs if isinstance(objects, Dataset) else objects)
-        return float((answers == truth)[known].mean())
 
 
 def blind(
@@ -207,19 +206,21 @@ def _of_nodes(data: Dataset, fold: Blindfold, nodes: npt.ArrayLike | str | None)
     if not len(chosen):
         raise InvalidParameterError("nodes", "have nodes whose class is known", nodes)
     truth = np.array(data.labels[chosen], dtype=np.int64)
-    seen, views = fold.show(graph), dict[int, NodeView]()
+    seen = fold.show(graph)
 
     def constant(taught: Labels) -> Learned:
         always = fit_constant(truth[taught])
         return Learned(always, lambda graphs: always(range(sum(fold.show(each).n_parts for each in graphs))))
 
     def fit(candidate: NodeCandidate, taught: Labels) -> Learned:
-        if (key := id(candidate.scaling)) not in views:
-            views[key] = candidate.view(seen)
-        fitted = candidate.fit(views[key], chosen[taught], truth[taught])
+        scores, classes = candidate.fit(chosen[taught], truth[taught]), np.unique(truth[taught])
+
+        def answers(view: NodeView) -> Labels:
+            return np.asarray(classes[scores(view).argmax(axis=1)])
+
         return Learned(
-            on=lambda places: fitted.answers(views[key])[chosen[places]],
-            of=lambda graphs: np.concatenate([fitted.answers(candidate.view(fold.show(each))) for each in graphs]),
+            on=lambda places: answers(candidate.taught)[chosen[places]],
+            of=lambda graphs: np.concatenate([answers(candidate.view(fold.show(each))) for each in graphs]),
         )
 
     fits: dict[str, Fit] = {CONSTANT: constant}

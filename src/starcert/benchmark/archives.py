@@ -18,32 +18,28 @@ import numpy as np
 
 import starcert as sc
 from starcert.archive import Archive, ExactArchive, verify, write
-from starcert.benchmark.data import DRAWN, data_of
-from starcert.benchmark.folds import Fold, Nodes
+from starcert.benchmark.data import DRAWN, Fold, Nodes, data_of
 from starcert.benchmark.outcomes import KINDS, SIZES, kind_of, outcome_of
 from starcert.datasets import Dataset
+from starcert.methods.tried_attacks import TriedAttacks
 from starcert.system.errors import InvalidParameterError, StarcertError
 
 
 def keep(path: Path, found: sc.Certificates, cut: Fold, data: Dataset | None) -> None:
-    """Writes the certificates of a fold; objects are called as in the data, or by their numbers there.
+    """Writes the certificates of a fold, of votes or tried attacks; objects are called as in the data, or by numbers.
 
     Votes on one graph serve all its nodes, so all of them are in the file: those that are not tested without a class.
     """
+    kind = ExactArchive if isinstance(found.proof, TriedAttacks) else Archive
+    if kind is Archive and not (found.of_radii and found.votes is not None):
+        return
     truth = dict(zip(cut.numbers, cut.tested.labels.tolist(), strict=True))
     rows = range(len(found)) if isinstance(cut.tested, Nodes) else cut.numbers
     names = () if data is None or data.of_nodes else data.names
     # The last classes may have no graph that is small enough: then no model knows them.
     classes = (data.class_names[: found.n_classes] if data is not None else ()) or None
-    about: dict[str, Any] = {
-        "names": [names[row] if names else str(row) for row in rows],
-        "labels": [truth.get(row) for row in rows],
-        "class_names": classes,
-    }
-    if not found.of_radii:
-        write(path, ExactArchive.from_result(found, **about))
-    elif found.votes is not None:
-        write(path, Archive.from_result(found, **about))
+    named, labels = [names[row] if names else str(row) for row in rows], [truth.get(row) for row in rows]
+    write(path, kind.from_result(found, names=named, labels=labels, class_names=classes))
 
 
 @dataclass(frozen=True)
@@ -59,19 +55,21 @@ class Theirs:
     alpha: float  # the largest probability of a false claim about an object
     note: str  # the noise, and what is taken as stated
 
+    def row(self) -> dict[str, str]:
+        """The row of a table, by the heads of its columns."""
+        shares = ", ".join(f"{size}: {100 * share:.1f}%" for size, share in self.certified.items())
+        return {"data": self.data, "method": self.method, "objects": f"{self.objects} of {self.of}",
+                "threat": self.threat, "alpha": f"{self.alpha}", "right and certified by size": shares,
+                "note": self.note}  # fmt: skip
+
 
 def read_theirs(
     given: str, known: Mapping[str, str], columns: Mapping[str, str], threats: Sequence[str]
 ) -> list[Theirs]:
-    """The results of another method on data of a benchmark, read from its archives, for each of their threats.
+    """The results of another method on data of a benchmark, for each of its threats: an archive, or a folder of them.
 
-    A file with a false claim is refused, and one whose objects are not those of the data.
-
-    Args:
-        given: an archive, or a folder of archives, such as one for each fold; before it DATA= where there are several.
-        known: the entries of the data by what they are called.
-        columns: which columns of tables hold what.
-        threats: those of the benchmark.
+    Before it stands DATA= where there are several data; `known` has their entries by what they are called. A file with
+    a false claim is refused, and one whose objects are not those of the data.
     """
     name, _, rest = given.partition("=")
     text, data = (rest, name) if name in known else (given, next(iter(known)))

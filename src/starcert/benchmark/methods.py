@@ -2,15 +2,17 @@
 
 They serve graphs and the nodes of one graph alike: `Networks` and `NodeNetworks` say what is trained and counted. A
 method has a few tries, of which validation chooses one, by what is right and certified under the threat that it is
-fitted for; the blind model chooses among its own.
+fitted for; the blind model chooses among its own. What certifies is a method of the library: `Result.of` reads its
+certificates.
 """
 
 from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -18,15 +20,19 @@ import numpy as np
 from typing_extensions import override
 
 import starcert as sc
-from starcert.benchmark.folds import Nodes, Objects, has_core
-from starcert.benchmark.networks import ALPHA, Networks
-from starcert.benchmark.outcomes import ANY, KINDS, Result, Timed, fewer, kind_of, outcome_of, speaks_to
+from starcert.benchmark.data import Nodes, Objects, has_core
+from starcert.benchmark.networks import Networks
+from starcert.benchmark.outcomes import ANY, KINDS, Result, Timed, exact_result, fewer, kind_of, speaks_to
 from starcert.claims.outcomes import Outcome
 from starcert.math.closed_forms import Links
-from starcert.models import LinkPropagation, LinkVotes
+from starcert.models import LinkPropagation, LinkVotes, Statistics
 from starcert.objects.neighbours import nearest_neighbours
 
 THRESHOLDS = (0.6, 0.75, 0.9)
+MAX_SOLVED = 4_000  # nodes whose propagation is solved, by a dense matrix
+WEIGHTS = 0.6, 0.4, 0.2, 0.1, 0.05, 0.025  # the more links nodes have, the less one of them should weigh
+NEIGHBOURS = 31
+QUANTITIES = ("nodes", "labels", "edges"), ("nodes", "labels", "edges by label")
 
 
 class Fitted(NamedTuple):
@@ -47,6 +53,7 @@ class BenchmarkMethod(ABC):
     name: str  # in tables
     certifies: str  # what a certificate is about, and how sure it is
     of_nodes: ClassVar[bool | None] = False  # whether it classifies `Nodes` of a graph, not graphs; None: both
+    kinds: ClassVar[Collection[str] | None] = None  # of threats, that it applies to; None: all
     trains: ClassVar[bool] = True  # whether it trains the networks that are compared, and is run for each of them
 
     def __init__(self, networks: Networks) -> None:
@@ -58,7 +65,7 @@ class BenchmarkMethod(ABC):
 
     def speaks_of(self, threat: str) -> bool:
         """True if the method applies to a threat; if not, it has no row."""
-        return True
+        return self.kinds is None or kind_of(threat)[0] in self.kinds
 
     @property
     def network(self) -> str:
@@ -96,6 +103,7 @@ class TriedMethod(BenchmarkMethod):
     """A method with several settings: a model for each, of which validation chooses one."""
 
     settings: Sequence[Any]
+    form: ClassVar[str] = "{}"  # of a setting in words
 
     @abstractmethod
     def model(self, setting: Any, train: Objects, validation: Objects) -> Timed:  # noqa: ANN401
@@ -107,7 +115,7 @@ class TriedMethod(BenchmarkMethod):
 
     def words(self, setting: Any) -> str:  # noqa: ANN401
         """A setting in words."""
-        return "{:g}/{:g}".format(*setting)
+        return self.form.format(*(setting if isinstance(setting, tuple) else [setting]))
 
     @override
     def fit(self, train: Objects, validation: Objects, threat: str) -> Fitted:
@@ -140,17 +148,18 @@ class Plain(TriedMethod):
         self.settings = [*networks.shapes]
 
     @override
-    def words(self, setting: str) -> str:
-        return setting
-
-    @override
     def model(self, setting: str, train: Objects, validation: Objects) -> Timed:
         return self.networks.network(train, validation, shape=setting)
 
     @override
     def judge(self, model: sc.SmoothedClassifier, objects: Objects, threat: str, *, choosing: bool = False) -> Result:
-        graphs, rows = self.networks.seen(objects)
-        found: Result = self.networks.attacked(model.classifier, graphs, fewer(threat, self.networks.farthest)).value
+        (graphs, rows), networks = self.networks.seen(objects), self.networks
+        how = {"farthest": networks.farthest, "max_attacks": networks.setting.max_attacks}
+        part = fewer(threat, networks.farthest)
+        tried = networks.kept(
+            ("tried", model.classifier, graphs, part), partial(exact_result, model.classifier, graphs, part, **how)
+        )
+        found: Result = tried.value
         return replace(found, threat=threat, outcomes=tuple(found.outcomes[row] for row in rows))
 
 
@@ -160,7 +169,7 @@ class Smoothing(TriedMethod):
     With evidence, the places of flips and votes at attacked objects decide single attacks, too.
     """
 
-    certifies = "the smoothed model; fails with probability alpha at most"
+    certifies, form = "the smoothed model; fails with probability alpha at most", "{:g}/{:g}"
     of_nodes = None
 
     def __init__(self, networks: Networks, group: str = "two-way", *, evidence: bool = False) -> None:
@@ -186,18 +195,19 @@ class Smoothing(TriedMethod):
     def judge(self, model: sc.SmoothedClassifier, objects: Objects, threat: str, *, choosing: bool = False) -> Result:
         (graphs, rows), asked = self.networks.seen(objects), self.networks.question(threat, self.evidence)
         found, seconds = self.networks.certified(model, graphs, asked, self.evidence, choosing)
-        outcomes = tuple(outcome_of(found[row], threat) for row in rows)
         copies = int(found.votes.counts.sum() + found.votes.selection.sum()) * len(graphs) // len(found)
         attacked = sum(one.verdicts.own_votes for one in found if one.verdicts is not None)
-        limit = None if choosing else speaks_to(found, outcomes, threat)  # all tries are judged at one size
-        votes = copies * len(rows) // len(graphs) + attacked
-        return Result(threat, outcomes, ALPHA, votes, copies + attacked, seconds, limit, found)
+        votes, passes = copies * len(rows) // len(graphs) + attacked, copies + attacked
+        result = Result.of(found, threat, rows, votes=votes, forward_passes=passes, seconds=seconds)
+        # All tries are judged at one size.
+        return result if choosing else replace(result, asked=speaks_to(found, result.outcomes, threat))
 
 
 class WithFallback(Smoothing):
     """The rates that evidence chooses, or p_A where it is not asked; three thresholds for the blind answer."""
 
     certifies = "the smoothed model with a blind answer in doubt; fails with probability alpha at most"
+    form = "{0[0]:g}/{0[1]:g}, threshold {1:g}"
 
     def __init__(self, networks: Networks) -> None:
         super().__init__(networks, evidence=True)
@@ -206,10 +216,6 @@ class WithFallback(Smoothing):
     @override
     def speaks_of(self, threat: str) -> bool:
         return super().speaks_of(threat) or kind_of(threat)[0] in KINDS
-
-    @override
-    def words(self, setting: Any) -> str:
-        return f"{super().words(setting[0])}, threshold {setting[1]:g}"
 
     @override
     def fit(self, train: Objects, validation: Objects, threat: str) -> Fitted:
@@ -236,20 +242,12 @@ class Hashed(TriedMethod):
     Exactly: changes inside a group are tried. By counting: every change turns a voter from the answer to its rival.
     """
 
-    certifies = "the vote of hashed groups; certain"
-    of_nodes = None
+    certifies, form = "the vote of hashed groups; certain", "{} voters"
+    of_nodes, kinds = None, KINDS
 
     def __init__(self, networks: Networks, rule: Literal["counting", "exact"] = "exact") -> None:
         super().__init__(networks)
         self.rule, self.name, self.settings = rule, f"hashed, {rule}", networks.setting.voters
-
-    @override
-    def speaks_of(self, threat: str) -> bool:
-        return kind_of(threat)[0] in KINDS
-
-    @override
-    def words(self, setting: int) -> str:
-        return f"{setting} voters"
 
     @override
     def model(self, setting: int, train: Objects, validation: Objects) -> Timed:
@@ -259,13 +257,8 @@ class Hashed(TriedMethod):
     def judge(self, model: sc.HashedVotes, objects: Objects, threat: str, *, choosing: bool = False) -> Result:
         graphs, rows = self.networks.seen(objects)
         found, passes, seconds = self.networks.polled(model, graphs, threat, self.rule, choosing)
-        known = found.outcomes().rows
-        outcomes = tuple(known[row] for row in rows)
-        return Result(threat, outcomes, None, model.groups * len(rows), passes, seconds)
-
-
-MAX_SOLVED = 4_000  # nodes whose propagation is solved, by a dense matrix
-WEIGHTS = 0.6, 0.4, 0.2, 0.1, 0.05, 0.025  # the more links nodes have, the less one of them should weigh
+        work = {"votes": model.groups * len(rows), "forward_passes": passes, "seconds": seconds}
+        return Result.of(found, threat, rows, **work)
 
 
 class OfLinks(TriedMethod):
@@ -276,11 +269,8 @@ class OfLinks(TriedMethod):
     """
 
     of_nodes, trains = True, False
-    decides: ClassVar[bool]  # whether an attack is known where a size is not certified, and any size can be asked about
-
-    @override
-    def speaks_of(self, threat: str) -> bool:
-        return kind_of(threat)[0] in KINDS
+    kinds: ClassVar[Collection[str] | None] = KINDS
+    farthest: ClassVar[int | None] = None  # the largest size that it can be asked about; None: all
 
     @override
     def fit(self, train: Nodes, validation: Nodes, threat: str) -> Fitted:
@@ -289,26 +279,17 @@ class OfLinks(TriedMethod):
 
     @override
     def judge(self, model: Any, objects: Nodes, threat: str, *, choosing: bool = False) -> Result:
-        begun, (kind, most), numbers = time.perf_counter(), kind_of(threat), objects.numbers
-        if not self.decides:  # nothing is known about several links
-            most = int(kind != "rewire")
-        answers = model.answers(objects.graph)[numbers].tolist()
-        found = tuple(Outcome(answer, 0) for answer in answers)
-        if most:
-            certified = model.certify(objects.graph, threat=fewer(threat, most), nodes=numbers).outcomes()
-            found = tuple(Outcome(one.answer, one.certified, one.broken) for one in certified)
-        return Result(threat, found, None, 0, 1, time.perf_counter() - begun, None if self.decides else most)
+        begun, part = time.perf_counter(), threat if self.farthest is None else fewer(threat, self.farthest)
+        found = model.certify(objects.graph, threat=part, nodes=objects.numbers)
+        seconds = time.perf_counter() - begun
+        return Result.of(found, threat, forward_passes=1, seconds=seconds, asked=self.farthest)
 
 
 class VotesOfLinks(OfLinks):
     """Blind scores and one vote of every linked node; the answer without links has a bonus of several votes."""
 
     name, certifies = "link votes", "blind scores and a vote of each link; certain"
-    decides = True
-
-    @override
-    def words(self, setting: Any) -> str:
-        return "weight {:g}, bonus {:g}".format(*setting)
+    form = "weight {:g}, bonus {:g}"
 
     @override
     def fit(self, train: Nodes, validation: Nodes, threat: str) -> Fitted:
@@ -332,22 +313,82 @@ class OverLinks(OfLinks):
     """Blind scores propagated over links and nearest neighbours; every attack with one link is tried.
 
     Where the lead after an attack is within `LinkPropagation.tolerance`, it is open whether the answer changes; so
-    nothing is called broken.
+    nothing is called broken. Of several links, as of one that is rewired, nothing is known.
     """
 
     name, certifies = "link propagation", "blind scores propagated over links; certain"
     settings = (0.1, 0.2, 0.3)  # what scores count that are not propagated
-    decides = False
+    kinds = KINDS.keys() - {"rewire"}
+    farthest, form = 1, "own {}"
 
     @override
     def fits(self, train: Nodes) -> bool:
         return train.graph.n_nodes <= MAX_SOLVED
 
     @override
-    def words(self, setting: float) -> str:
-        return f"own {setting}"
-
-    @override
     def model(self, setting: float, train: Nodes, validation: Nodes) -> Timed:
         near, known = nearest_neighbours(np.asarray(train.graph.node_data["x"])), (train.numbers, train.labels)
         return Timed(LinkPropagation.of_logits(self.start.scores, own=setting, known=known, fixed=near), 0.0)
+
+
+def estimators() -> Mapping[str, Callable[[], Any]]:
+    """The estimators of scikit-learn that learn from statistics of graphs."""
+    from sklearn.ensemble import RandomForestClassifier  # noqa: PLC0415  (slow to import)
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415
+    from sklearn.neighbors import KNeighborsClassifier  # noqa: PLC0415
+    from sklearn.pipeline import make_pipeline  # noqa: PLC0415
+    from sklearn.preprocessing import StandardScaler  # noqa: PLC0415
+
+    return {
+        "forest, 5 in a leaf": lambda: RandomForestClassifier(100, min_samples_leaf=5, random_state=0),
+        "forest, 20 in a leaf": lambda: RandomForestClassifier(100, min_samples_leaf=20, random_state=0),
+        f"{NEIGHBOURS} neighbours": lambda: make_pipeline(StandardScaler(), KNeighborsClassifier(NEIGHBOURS)),
+        "logistic regression": lambda: make_pipeline(StandardScaler(), LogisticRegression(max_iter=2_000)),
+    }
+
+
+class OfStatistics(TriedMethod):
+    """Four estimators, on the number of edges or on those between node labels; validation graphs choose.
+
+    Few graphs to train on have no 31 neighbours.
+    """
+
+    name, certifies = "statistics", "scikit-learn on numbers of nodes and edges; certain"
+    kinds, trains, form = KINDS, False, "{0} on {1[2]}"
+
+    @override
+    def fits(self, train: Objects) -> bool:
+        return not train.graphs[0].directed
+
+    @override
+    def fit(self, train: Objects, validation: Objects, threat: str) -> Fitted:
+        labelled = any("label" in graph.node_data for graph in train.graphs)
+        names = [each for each in estimators() if len(train) >= NEIGHBOURS or each != f"{NEIGHBOURS} neighbours"]
+        self.settings = [*product(names, QUANTITIES[: 1 + labelled])]
+        return super().fit(train, validation, threat)
+
+    @override
+    def model(self, setting: Any, train: Objects, validation: Objects) -> Timed:
+        made = Statistics(estimators()[setting[0]](), setting[1])
+        return self.networks.kept(("statistics", *setting), partial(made.fit, train.graphs, train.labels))
+
+    @override
+    def judge(self, model: Statistics, objects: Objects, threat: str, *, choosing: bool = False) -> Result:
+        begun, found = time.perf_counter(), model.certify(objects, threat=threat)
+        rows = found.outcomes().rows
+        named = tuple(one._replace(answer=int(model.classes_[one.answer])) for one in rows)
+        return Result(threat, named, None, 0, len(objects), time.perf_counter() - begun)
+
+
+METHODS: Mapping[str, Sequence[Callable[[Networks], BenchmarkMethod]]] = {
+    "two-way": (Smoothing, partial(Smoothing, evidence=True), WithFallback),
+    "isotropic": (partial(Smoothing, group="isotropic"),),
+    "regions": (partial(Smoothing, group="regions"),),
+    "one-way": (partial(Smoothing, group="one-way"),),
+    "hashed": (partial(Hashed, rule="counting"), Hashed),
+    "plain": (Plain,),
+    "blind": (Blind,),
+    "links": (VotesOfLinks, OverLinks),
+    "statistics": (OfStatistics,),
+}
+"""Makes the methods of each group; those of a group share what is trained."""

@@ -1,28 +1,37 @@
-"""Shared work of the methods on a fold of graphs: each network is trained once, each set of votes counted once."""
+"""Shared work of the methods on a fold: each network is trained once, and each set of votes is counted once.
+
+`Networks` serves graphs, and `NodeNetworks` has what differs for the nodes of one graph. There a change is of any link
+of the graph, near a node or far from it. Validation nodes are as many of each class, which test nodes are not: each
+class counts as often as blind models answer it on nodes that they have not learned from. That weighs the tries of every
+method alike.
+"""
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import wraps
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, ClassVar, Concatenate, Literal, NamedTuple, ParamSpec, TypeVar, cast
 
 import numpy as np
+import numpy.typing as npt
 import torch
+from typing_extensions import override
 
 import starcert as sc
 from starcert.baselines import blind
-from starcert.benchmark.data import DRAWN
-from starcert.benchmark.folds import Objects, core_and_rest, limit_of, together
-from starcert.benchmark.outcomes import KINDS, TRIED, Result, Timed, exact_result, fewer, kind_of, read_threat
+from starcert.baselines.blind_model import Blindfold
+from starcert.baselines.candidates import candidates_for
+from starcert.benchmark.data import DRAWN, Nodes, Objects, core_and_rest, limit_of, together
+from starcert.benchmark.outcomes import KINDS, TRIED, Timed, fewer, kind_of, read_threat
 from starcert.benchmark.settings import Benchmark
 from starcert.classifiers import features, from_pyg
+from starcert.classifiers.features import sparse
 from starcert.datasets import Dataset
 from starcert.methods.hashed_voters import HashedVoters, Reached
-from starcert.models import GCN, GIN, fit_with_noise
+from starcert.models import GCN, GIN, NodeGCN, NodePropagation, fit_nodes_with_noise, fit_with_noise
 from starcert.models.fitting import own_generator
 from starcert.runs.user_code import Reference
 from starcert.system.errors import StarcertWarning
@@ -32,25 +41,24 @@ Owner = TypeVar("Owner", bound="Networks")
 Graphs = tuple[sc.Graph, ...]
 Rates = tuple[float, float]
 Rule = Literal["counting", "exact"]
+Whole = npt.NDArray[np.int64]
+Real = npt.NDArray[np.float64]
 
 ALPHA = 0.01
 """The failure probability of every certificate."""
 BATCH = 32
 LAYERS = 3  # of a network that learns with noise
 COPIES = 5  # of a training graph, at most, that hashed voters learn from
+NODE_NETWORKS = {"gin": "propagation", "gcn": "gcn"}
+"""The classifiers of nodes in place of each network of graphs: `NodePropagation`, `NodeGCN`."""
+ONE_LINK = "deletions:1"  # the attacks that evidence is asked about: others are too many on a whole graph
+MEAN = "mean of all of these"  # blind models
+AT_ONCE = 15  # up to which size voters of nodes are asked at once: more costs no more
 
 
 def here() -> tuple[str, str]:
     """The device that torch works on, and its name: the first GPU, or the processor."""
     return ("cuda", torch.cuda.get_device_name()) if torch.cuda.is_available() else ("cpu", "CPU")
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Training without warnings, such as that a try has one answer for all: validation chooses."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", StarcertWarning)
-        yield
 
 
 def pairs_noise(delete: float, add: float) -> sc.Noise:
@@ -68,11 +76,7 @@ def once(make: Callable[Concatenate[Owner, P], object]) -> Callable[Concatenate[
 
     @wraps(make)
     def kept(self: Owner, *args: P.args, **kwargs: P.kwargs) -> Timed:
-        key = make.__name__, args, *kwargs.items()
-        if key not in self.made:
-            begun, value = time.perf_counter(), make(self, *args, **kwargs)
-            self.made[key] = Timed(value, time.perf_counter() - begun)
-        return self.made[key]
+        return self.kept((make.__name__, args, *kwargs.items()), partial(make, self, *args, **kwargs))
 
     return cast("Callable[Concatenate[Owner, P], Timed]", kept)
 
@@ -88,7 +92,7 @@ class BlindRecord(NamedTuple):
 
 
 class Networks:
-    """Shared work of the methods on one fold of graphs; `NodeNetworks` has the differences for nodes of one graph."""
+    """Shared work of the methods on one fold of graphs."""
 
     of_nodes: ClassVar[bool] = False
     farthest: ClassVar[int] = TRIED  # up to which size every attack is tried
@@ -104,6 +108,13 @@ class Networks:
         self.setting, self.model = setting, model
         self.made: dict[Hashable, Timed] = {}
 
+    def kept(self, key: Hashable, make: Callable[[], object]) -> Timed:
+        """What was made under a key, and how long it took; made when it is first asked for."""
+        if key not in self.made:
+            begun, value = time.perf_counter(), make()
+            self.made[key] = Timed(value, time.perf_counter() - begun)
+        return self.made[key]
+
     # What differs between graphs and nodes --------------------------------------------------------------------------
 
     @property
@@ -116,15 +127,11 @@ class Networks:
         """The tried forms of a network without noise, in words and as arguments."""
         return {f"{layers} layers": {"layers": layers} for layers in (1, 2, 3)}
 
-    def rates_of(self, group: str) -> list[Rates]:
-        """The rates of noise that a group of methods tries: to delete and to add, or those of two regions."""
-        return [*map(tuple, self.setting.rates.get(group, self.rates.get(group, ())))]
-
     def seen(self, objects: Objects) -> tuple[Graphs, Sequence[int]]:
         """The graphs that are asked about, and which of the rows that they give are those of the objects."""
         return tuple(objects), range(len(objects))
 
-    def held(self, train: Objects, validation: Objects) -> tuple[Objects, Any, Any]:
+    def held(self, train: Objects, validation: Objects) -> tuple[Objects, Whole, Real | None]:
         """The objects that choose among tries, their classes, and their weights (None: all the same)."""
         some = validation.limited(limit_of(self.setting.held), self.setting.seed)
         return some.graphs, some.labels, None
@@ -145,23 +152,21 @@ class Networks:
         self, train: Objects, validation: Objects, noise: sc.Noise, shape: str, regions: bool
     ) -> sc.SmoothedClassifier:
         """A network trained with noise; graphs without node data show it degrees."""
-        setting, (device, _), graph = self.setting, here(), train.graphs[0]
+        setting, graph = self.setting, train.graphs[0]
         named = [name for name in ("x", "attributes") if name in graph.node_data]
         degrees = [features.in_degree(), features.out_degree()] if graph.directed else [features.degree()]
         shown: list[Any] = named or degrees
         columns = sum(np.shape(graph.node_data[each])[1] if each in named else 1 for each in shown)
         n_classes = 1 + max(1, *train.known, *validation.known)
-        how = {"hidden": setting.hidden, "layers": LAYERS, **self.shapes.get(shape, {})}
-        with own_generator(setting.seed, "cpu"):
-            module = network_named(self.model)(columns, n_classes, **how)
-        base = from_pyg(module.to(device), n_classes=n_classes, features=shown)
+        module = self.untrained(self.network_of(columns), n_classes, shape)
+        base = from_pyg(module, n_classes=n_classes, features=shown)
         smoothed = sc.SmoothedClassifier(base, noise, core_and_rest(train) if regions else None, alpha=ALPHA)
         most = setting.drawn_epochs if train.name in DRAWN else setting.max_epochs
         epochs = max(1, min(most, setting.steps * BATCH // len(train)))
-        with quiet():
-            fit_with_noise(smoothed, train.graphs, train.labels, validation=(validation.graphs, validation.labels),
-                           epochs=epochs, learning_rate=1e-2, halve_every=max(1, epochs // 4), batch_size=BATCH,
-                           seed=setting.seed, progress=False)  # fmt: skip
+        fit_with_noise(
+            smoothed, train.graphs, train.labels, validation=(validation.graphs, validation.labels), epochs=epochs,
+            learning_rate=1e-2, halve_every=max(1, epochs // 4), batch_size=BATCH, seed=setting.seed, progress=False,
+        )  # fmt: skip
         return smoothed
 
     def question(self, threat: str, evidence: bool) -> str | None:
@@ -197,13 +202,28 @@ class Networks:
 
     # What is the same ----------------------------------------------------------------------------------------------
 
+    def rates_of(self, group: str) -> list[Rates]:
+        """The rates of noise that a group of methods tries: to delete and to add, or those of two regions."""
+        return [*map(tuple, self.setting.rates.get(group, self.rates.get(group, ())))]
+
+    def network_of(self, columns: int) -> Callable[..., torch.nn.Module]:
+        """A function that makes the network for so many features from the number of classes."""
+        return partial(network_named(self.model), columns, hidden=self.setting.hidden, layers=LAYERS)
+
+    def untrained(self, make: Callable[..., torch.nn.Module], n_classes: int, shape: str) -> torch.nn.Module:
+        """A network with its first weights, on the device of torch."""
+        with own_generator(self.setting.seed, "cpu"):
+            return make(n_classes, **self.shapes.get(shape, {})).to(here()[0])
+
     @once
     def network(
         self, train: Objects, validation: Objects, rates: Rates = (0.0, 0.0), shape: str = "", regions: bool = False
     ) -> sc.SmoothedClassifier:
         """A smoothed network, trained with its noise, or without any; rates are those of two regions, if there are."""
         noise = sc.Noise(core=rates[0], rest=rates[1]) if regions else pairs_noise(*rates)
-        return self.trained(train, validation, noise, shape, regions)
+        with warnings.catch_warnings():  # such as that a try has one answer for all: validation chooses
+            warnings.simplefilter("ignore", StarcertWarning)
+            return self.trained(train, validation, noise, shape, regions)
 
     @once
     def leaning(
@@ -229,10 +249,115 @@ class Networks:
             how |= {"evidence": sc.Evidence(own_samples=min(own, self.max_own))} if evidence else {}
         return smoothed.certify(graphs, samples=samples, seed=setting.seed + int(choosing), **how)
 
+
+class NodeNetworks(Networks):
+    """Shared work of the methods on a split: votes and attacks on one graph serve all its nodes."""
+
+    of_nodes = True
+    farthest = 1  # all attacks with one link are tried, where they are few enough
+    max_own = 300  # each takes a pass over the whole graph
+    rates: ClassVar[Mapping[str, Sequence[Rates]]] = {
+        "two-way": ((0.4, 0.0005), (0.6, 0.001), (0.8, 0.002)),
+        # Of 2,810 nodes, an absent link is added at a rate of 0.002 about as often as there are links.
+        "isotropic": ((0.002, 0.002), (0.005, 0.005), (0.01, 0.01)),
+        "one-way": ((0.7, 0.0), (0.8, 0.0), (0.9, 0.0)),
+    }
+
+    @property
+    @override
+    def called(self) -> str:
+        return NODE_NETWORKS.get(self.model, super().called)
+
+    @property
+    @override
+    def shapes(self) -> Mapping[str, Mapping[str, Any]]:
+        name, values = ("link_weight", (0.5, 1, 2)) if self.model == "gin" else ("hidden", (16, 32, 64))
+        return {f"{name.replace('_', ' ')} {value:g}": {name: value} for value in values}
+
+    @override
+    def seen(self, objects: Objects) -> tuple[Graphs, Sequence[int]]:
+        return (objects.graph,), objects.numbers.tolist()
+
+    @override
+    def held(self, train: Objects, validation: Objects) -> tuple[Objects, Whole, Real]:
+        answers = self.blind_scores(train).value[MEAN].argmax(axis=1)
+        return validation, validation.labels, weights_of(validation, np.delete(answers, train.numbers))
+
+    @override
     @once
-    def attacked(self, base: sc.Classifier, graphs: Graphs, asked: str) -> Result:
-        """The result of trying every attack on all rows of graphs."""
-        return exact_result(base, graphs, asked, farthest=self.farthest, max_attacks=self.setting.max_attacks)
+    def blind(self, train: Objects, validation: Objects) -> BlindRecord:
+        tried, weights = self.blind_scores(train).value, self.held(train, validation)[2]
+        shares = {name: float(weights @ (scores.argmax(axis=1)[validation.numbers] == validation.labels))
+                  for name, scores in tried.items()}  # fmt: skip
+        chosen = max(shares, key=lambda name: shares[name])
+        answers, tries = tried[chosen].argmax(axis=1), {name: round(each, 4) for name, each in shares.items()}
+        return BlindRecord(tries, chosen, lambda nodes: answers[nodes.numbers], answers, tried[chosen])
+
+    @override
+    def unseen(self, validation: Objects) -> Objects:
+        """Validation nodes choose the blind model: of nodes there is one for all."""
+        return validation
+
+    @once
+    def blind_scores(self, train: Objects) -> dict[str, Real]:
+        """Log-probabilities of all nodes by models that never see a link: those of `blind`, and their mean."""
+        shown, found = Blindfold(pairs_noise(0.1, 0.1), None, None).show(train.graph), dict[str, Real]()
+        for each in candidates_for(shown):
+            shares = np.zeros((train.graph.n_nodes, train.data.n_classes))  # nothing for a class that no node has
+            shares[:, np.unique(train.labels)] = each.fit(train.numbers, train.labels)(each.taught)
+            found[each.description] = np.log(np.maximum(shares, 1e-9))
+        found = {name: one - np.logaddexp.reduce(one, axis=1, keepdims=True) for name, one in found.items()}
+        return found | {MEAN: np.mean(list(found.values()), axis=0)}
+
+    @override
+    def trained(
+        self, train: Objects, validation: Objects, noise: sc.Noise, shape: str, regions: bool
+    ) -> sc.SmoothedClassifier:
+        """A network trained with noise on links; what does not depend on them is computed once for all votes."""
+        words, how = np.asarray(train.graph.node_data["x"]), {"n_classes": train.data.n_classes, "targets": "nodes"}
+        ready: dict[str, Any] = {"gin": partial(NodePropagation, words), "gcn": partial(NodeGCN, words.shape[1])}
+        make = ready.get(self.model) or self.network_of(words.shape[1])
+        module = self.untrained(make, train.data.n_classes, shape)
+        fit_nodes_with_noise(
+            sc.SmoothedClassifier(from_pyg(module, **how), noise), train.graph, train.data.labels, train=train.numbers,
+            validation=validation.numbers, epochs=self.setting.max_epochs, seed=self.setting.seed, progress=False,
+        )  # fmt: skip
+        shown: dict[str, Any] = {"model": module}
+        if isinstance(module, NodePropagation):
+            shown = module.for_votes()
+        elif here()[0] == "cpu":
+            shown["features"] = sparse("x")
+        return sc.SmoothedClassifier(from_pyg(**shown, **how), noise, alpha=ALPHA)
+
+    @override
+    def question(self, threat: str, evidence: bool) -> str | None:
+        return ONE_LINK if evidence and kind_of(threat)[0] == "deletions" else None
+
+    @override
+    @once
+    def voters(self, number: int, train: Objects, validation: Objects) -> sc.HashedVotes:
+        """One network for all voters, trained with noise that leaves as many links as a voter sees."""
+        network = self.network(train, validation, (1 - 1 / number, 0.0)).value
+        return sc.HashedVotes(network.classifier, number, self.setting.seed)
+
+    @override
+    def polled(
+        self, model: sc.HashedVotes, graphs: Graphs, threat: str, rule: Rule, choosing: bool
+    ) -> tuple[sc.Certificates[HashedVoters], int, float]:
+        """Every deleted link is tried, of other changes the worst assumed."""
+        kind, size = kind_of(threat)
+        asked, tried = f"{kind}:{max(size, AT_ONCE)}", int(kind == "deletions")
+        how: Any = {"rule": rule, "tried": tried, "max_attacks": self.setting.max_attacks, "progress": False}
+        found, seconds = self.kept(("polled", model, asked, rule), partial(model.certify, graphs, threat=asked, **how))
+        return found, found.proof.forward_passes, seconds
+
+
+def weights_of(validation: Nodes, answers: Whole) -> Real:
+    """The weight of each validation node: each class counts as often as it is among the answers to other nodes."""
+    labels, n = validation.labels, validation.data.n_classes
+    shares = np.bincount(answers, minlength=n) / np.maximum(np.bincount(labels, minlength=n), 1)
+    weights: Real = shares[labels] / shares[labels].sum()
+    return weights
 
 
 def copies_of(voting: sc.HashedVotes, data: Dataset) -> Dataset:

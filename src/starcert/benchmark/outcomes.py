@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -62,6 +62,14 @@ class Result:
     asked: int | None = None  # the largest size that the method could speak about; None: all
     certificates: sc.Certificates | None = None  # that can be kept, and verified; None: none
 
+    @classmethod
+    def of(cls, found: sc.Certificates, threat: str, rows: Sequence[int] | None = None, **work: Any) -> Self:  # noqa: ANN401
+        """The record of certificates by any method of the library, of all rows or some; `work` has the other fields."""
+        chosen = range(len(found)) if rows is None else rows
+        known = None if found.of_radii else found.outcomes().rows
+        outcomes = tuple(outcome_of(found[row], threat) if known is None else known[row] for row in chosen)
+        return cls(threat, outcomes, found.alpha or None, certificates=found, **work)
+
     def check(self, threat: str, n_objects: int, n_classes: int) -> None:
         """Refuses a record about another threat or number of objects, or one that contradicts itself."""
         if self.threat != threat:
@@ -74,8 +82,8 @@ class Result:
             if not isinstance(one, Outcome):
                 raise TypeError(f"outcome {place} must be an Outcome, not {one!r}")
             if one.answer is not None and not (isinstance(one.answer, int) and 0 <= one.answer < n_classes):
-                raise ValueError(f"outcome {place}: the answer must be a class from 0 to {n_classes - 1}, or None, "
-                                 f"not {one.answer!r}")  # fmt: skip
+                said = f"a class from 0 to {n_classes - 1}, or None, not {one.answer!r}"
+                raise ValueError(f"outcome {place}: the answer must be {said}")
             sizes = (0 if one.certified is None else one.certified, 1 if one.broken is None else one.broken)
             if not all(isinstance(size, int) for size in sizes) or sizes[0] < 0 or sizes[1] < 1:
                 raise ValueError(f"outcome {place}: sizes must be whole numbers, not {one}")
@@ -134,7 +142,7 @@ def outcome_of(one: sc.Certificate, threat: str, *, asked: bool = True) -> Outco
     """
     if one.abstained:
         return Outcome(None, 0)
-    _, most = kind_of(threat)
+    most = kind_of(threat)[1]
     states = (state_of(one, threat, size, asked=asked) for size in range(1, most + 1))
     certified = next((size for size, state in enumerate(states) if state != "certified"), most)
     larger = range(certified + 1, most + 1) if one.verdicts is not None else ()
@@ -214,4 +222,5 @@ def exact_result(
         limits.append(max([1, *whole]))
         reached = max(reached, len(whole))
     found = sc.ExactClassifier(base).certify(graphs, threat=asked, max_attacks=limits, progress=False)
-    return Result(threat, found.outcomes().rows, None, 0, found.proof.forward_passes, found.seconds, reached, found)
+    passes = found.proof.forward_passes
+    return Result.of(found, threat, forward_passes=passes, seconds=found.seconds, asked=reached)

@@ -1,46 +1,46 @@
-"""The files of a benchmark: one page with its figures inside, and the same for machines and papers."""
+"""The files of a benchmark: one page, and the same for machines and papers."""
 
 from __future__ import annotations
 
-import base64
-import io
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from starcert.benchmark.archives import Theirs
-from starcert.benchmark.data import file_name
 from starcert.benchmark.outcomes import read_threat
-from starcert.benchmark.table import BLIND, Line
+from starcert.benchmark.table import BLIND, Line, percent
 from starcert.claims.tables import latex
-from starcert.display.drawing import MAJORITY, TONES, new_figure, style, whole_ticks
-from starcert.report.document import policy_of, render
+from starcert.report.blocks import Curve, Curves, Panel, Report, Section, TableBlock, Text
+from starcert.report.document import as_bytes, page_of
 from starcert.system.files import write_whole
 from starcert.system.output import csv_lines
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-ACROSS = 5  # panels beside each other
 FEW = 100  # test objects, below which intervals of gains are wide
-WORDS = {
-    "flips": "node pairs that flip", "deletions": "deleted edges", "additions": "added edges", "rewire": "moved edges",
-}  # fmt: skip
+
+
+@cache
+def _read(name: str) -> dict[str, Any]:
+    """A file of texts beside this one."""
+    return tomllib.loads(resources.files("starcert.benchmark").joinpath(f"{name}.toml").read_text("utf-8"))
 
 
 class Shown(NamedTuple):
-    """A data set under a threat, for the page."""
+    """A data set under a threat, with the results of each method."""
 
     data: str
-    words: str
+    threat: str
     lines: Sequence[Line]
-    figure: str  # the name of its files
-    picture: str  # as a data URI
+
+    @property
+    def words(self) -> str:
+        """The attacks in words."""
+        found: str = _read("texts")["attacks"].get(self.lines[0].kind) or read_threat(self.threat).label
+        return found
 
     @property
     def sentence(self) -> str:
@@ -64,71 +64,87 @@ class Shown(NamedTuple):
         )  # fmt: skip
         return f"{first} At size 1, “{best.method}” has the most right and certified, {cell.certified:.1%}: {verdict}."
 
+    def section(self, number: int) -> Section:
+        """The part of the page: a curve for each method, and the table."""
+        first, curves = self.lines[0], list[Curve]()
+        for line in self.lines:
+            shares = {cell.size: cell.certified for cell in line.cells if cell.certified is not None}
+            curves.append(Curve(line.method, list(shares), list(shares.values()), look="line"))
+        about = f"Right and certified by the number of {self.words}, a line for each method"
+        folds = "1 fold" if first.folds == 1 else f"{first.folds} folds"
+        caption = (
+            f"The share of the {first.graphs} test {first.objects} ({folds}) that is right and certified by the number "
+            f"of {self.words}. Where a line ends early, no more changes were tried."
+        )
+        rows = []
+        for line in self.lines:
+            texts, one = line.texts(), line.cells[1]
+            gain = texts.pop("gain at 1")
+            rows.append([*texts.values(), percent(one.broken), percent(one.open), gain])
+        heads = ["method", "right", "abstained", *(f"{cell.size}, %" for cell in first.cells[1:]), "broken at 1",
+                 "open at 1", "gain at 1"]  # fmt: skip
+        panel = Panel(f"{first.kind}, at most", f"share of test {first.objects}", curves)
+        blocks = (
+            Text(phrase=self.sentence),
+            Curves(name=f"curves-{number}", panels=[panel], about=about),
+            Text(phrase=caption, caption=True),
+            TableBlock(name=f"table-{number}", heads=heads, rows=rows),
+        )
+        return Section(f"part-{number}", f"{self.data}: {self.words}", blocks)
+
 
 def write_outputs(out: Path, lines: Sequence[Line], theirs: Sequence[Theirs], about: Mapping[str, Any]) -> None:
-    """Writes `index.html`, `benchmark.csv`, `benchmark.json`, `benchmark.tex`, `benchmark.md` and the figures."""
-    (out / "figures").mkdir(exist_ok=True)
-    shown = [_shown(out, data, threat, [line for line in lines if (line.data, line.threat) == (data, threat)])
+    """Writes `index.html`, `benchmark.csv`, `benchmark.json`, `benchmark.tex` and `benchmark.md`."""
+    shown = [Shown(data, threat, [line for line in lines if (line.data, line.threat) == (data, threat)])
              for data, threat in dict.fromkeys((line.data, line.threat) for line in lines)]  # fmt: skip
     write_whole(out / "benchmark.csv", csv_lines([row for line in lines for row in line.rows()]))
-    published = tomllib.loads(resources.files("starcert.benchmark").joinpath("published.toml").read_text("utf-8"))
+    published = _read("published")["figures"]
     everything = {**about, "lines": [asdict(line) for line in lines], "theirs": [asdict(each) for each in theirs],
-                  "published": published["figures"]}  # fmt: skip
+                  "published": published}  # fmt: skip
     write_whole(out / "benchmark.json", [json.dumps(everything, indent=1), "\n"])
     write_whole(out / "benchmark.tex", [latex_tables(shown)])
     write_whole(out / "benchmark.md", [markdown_tables(shown)])
+    write_whole(out / "index.html", [as_bytes(page_of(report_of(shown, theirs, published, about)))])
+
+
+def report_of(
+    shown: Sequence[Shown], theirs: Sequence[Theirs], published: Sequence[Mapping[str, str]], about: Mapping[str, Any]
+) -> Report:
+    """The page of a benchmark as blocks."""
+    lines, texts = [line for each in shown for line in each.lines], _read("texts")
+    sections = [each.section(number) for number, each in enumerate(shown, start=1)]
+    means = dict.fromkeys((line.method, line.certifies, line.alpha) for line in lines)
     tried = list({(line.data, line.method): line for line in reversed(lines)}.values())[::-1]
-    content = {"title": "Methods side by side", "policy": policy_of(), "shown": shown,
-               "published": published["figures"], "theirs": theirs,
-               "means": list(dict.fromkeys((line.method, line.certifies, line.alpha) for line in lines)),
-               "methods": tried, "made": json.dumps(about, indent=1)}  # fmt: skip
-    write_whole(out / "index.html", [render("report/templates/benchmark.html", content)])
-
-
-def _shown(out: Path, data: str, threat: str, lines: Sequence[Line]) -> Shown:
-    name, words = file_name(f"{data}-{threat.replace(':', '-')}"), WORDS.get(lines[0].kind, read_threat(threat).label)
-    figure = draw(lines)
-    for ending, about in (("svg", {"Date": None}), ("pdf", {"CreationDate": None})):
-        file = io.BytesIO()
-        with style():
-            figure.savefig(file, format=ending, metadata=about, dpi="figure")
-        write_whole(out / "figures" / f"{name}.{ending}", [file.getvalue()])
-    picture = base64.b64encode((out / "figures" / f"{name}.svg").read_bytes()).decode()
-    return Shown(data, words, lines, name, f"data:image/svg+xml;base64,{picture}")
-
-
-def draw(lines: Sequence[Line]) -> Figure:
-    """A panel for each method: certified, open and broken by size, and the blind model across."""
-    rows = -(-len(lines) // ACROSS)
-    with style():
-        figure = new_figure(1.9 * ACROSS, 1.75 * rows + 0.4)
-        axes = figure.subplots(rows, ACROSS, sharex=True, sharey=True, squeeze=False).ravel()
-        for ax, line in zip(axes, lines, strict=False):
-            _panel(ax, line)
-        for ax in axes[len(lines) :]:
-            ax.remove()
-        handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
-    return figure
-
-
-def _panel(ax: Axes, line: Line) -> None:
-    shares = [(cell.size, 100 * cell.certified, 100 * (cell.certified + cell.open))
-              for cell in line.cells if cell.certified is not None and cell.open is not None]  # fmt: skip
-    sizes, safe, unknown = zip(*shares, strict=True)
-    top = [100 * line.right] * len(shares)
-    ax.plot(sizes, safe, color=TONES["certified by p_A"], marker=".", label="right and certified")
-    ax.fill_between(sizes, safe, unknown, color=TONES["open"], lw=0, label="right, open")
-    ax.fill_between(
-        sizes, unknown, top, color=TONES["broken"], alpha=0.45, lw=0, label="right, broken by a known attack"
-    )
-    if line.blind is not None:
-        ax.axhline(100 * line.blind, color=MAJORITY, lw=0.9, ls="--", label="blind")
-    ax.set(title=line.method, ylim=(0, 101), xlim=(0, line.cells[-1].size))
-    ax.set_xlabel(f"{line.kind}, at most")
-    ax.set_ylabel(f"% of test {line.objects}")
-    ax.label_outer()
-    whole_ticks(ax.xaxis)
+    tables: dict[tuple[str, str], list[dict[str, str]]] = {
+        ("methods", "What each certificate means"): [
+            {"method": method, "a certificate is about": what, "alpha": str(alpha or "none: certain")}
+            for method, what, alpha in means
+        ],
+        ("tries", "What was tried and counted"): [
+            {"data": line.data, "method": line.method, "tries": f"{line.tries}", "chosen": line.chosen,
+             "votes": f"{line.votes:,}", "forward passes": f"{line.forward_passes:,}"}
+            for line in tried
+        ],
+        ("others", "Results of others"): [each.row() for each in theirs],
+        ("published", "As published"): [dict(each) for each in published],
+    }  # fmt: skip
+    for (name, heading), rows in tables.items():
+        if rows:
+            cells = [list(row.values()) for row in rows]
+            folded = 0 if name == "published" else None
+            table = TableBlock(
+                name=f"{name}-table", heads=list(rows[0]), rows=cells, left=7, folded=folded, unfold=heading
+            )
+            text = Text(phrase=texts[name].format(kind=lines[0].kind))
+            sections.append(Section(name, heading, (text, table)))
+    settings = {name: value for name, value in about["settings"].items() if name != "versions"}
+    made = {"Settings": settings, "Notes on data": about["notes"], "Versions": about["provenance"]}
+    origin = {
+        heading: [(name, each if isinstance(each, str) else json.dumps(each)) for name, each in values.items()]
+        for heading, values in made.items()
+    }
+    return Report(title="Methods side by side", statement=texts["statement"], numbers=(), notices=(),
+                  sections=sections, origin=[origin])  # fmt: skip
 
 
 def latex_tables(shown: Sequence[Shown]) -> str:

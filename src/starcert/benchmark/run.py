@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -13,25 +12,12 @@ from typing import Any
 from msgspec.structs import asdict
 
 from starcert.benchmark.archives import keep, read_theirs
-from starcert.benchmark.data import DRAWN, called, data_of, digest_of, file_name, notes_on
-from starcert.benchmark.folds import Nodes, cut_of
-from starcert.benchmark.methods import (
-    BenchmarkMethod,
-    Blind,
-    Hashed,
-    OverLinks,
-    Plain,
-    Smoothing,
-    TriedMethod,
-    VotesOfLinks,
-    WithFallback,
-)
-from starcert.benchmark.networks import Networks, here
-from starcert.benchmark.node_networks import NodeNetworks
+from starcert.benchmark.data import DRAWN, Nodes, called, cut_of, data_of, digest_of, file_name, notes_on
+from starcert.benchmark.methods import METHODS, BenchmarkMethod, TriedMethod
+from starcert.benchmark.networks import Networks, NodeNetworks, here
 from starcert.benchmark.outcomes import fewer, kind_of, read_threat
 from starcert.benchmark.pages import write_outputs
 from starcert.benchmark.settings import GROUPS, MODELS, Benchmark, reference_to
-from starcert.benchmark.statistics import OfStatistics
 from starcert.benchmark.table import Line, lines_of
 from starcert.runs.threats import digest_of_files
 from starcert.runs.user_code import running_user_code
@@ -40,22 +26,8 @@ from starcert.system.files import versions, write_whole
 from starcert.system.parts import Part, PartsFolder, claim_folder
 from starcert.system.processes import one_torch_thread
 
-Make = Callable[[Networks], BenchmarkMethod]
-METHODS: Mapping[str, Sequence[Make]] = {
-    "two-way": (Smoothing, partial(Smoothing, evidence=True), WithFallback),
-    "isotropic": (partial(Smoothing, group="isotropic"),),
-    "regions": (partial(Smoothing, group="regions"),),
-    "one-way": (partial(Smoothing, group="one-way"),),
-    "hashed": (partial(Hashed, rule="counting"), Hashed),
-    "plain": (Plain,),
-    "blind": (Blind,),
-    "links": (VotesOfLinks, OverLinks),
-    "statistics": (OfStatistics,),
-}
-"""Makes the methods of each group; those of a group share what is trained."""
 
-
-def makers_of(group: str) -> Sequence[Make]:
+def makers_of(group: str) -> Sequence[Callable[[Networks], BenchmarkMethod]]:
     """The functions that make the methods of a group, or one of your own."""
     if group in METHODS:
         return METHODS[group]

@@ -35,11 +35,6 @@ class Cell:
     low: float | None = None  # its 95% interval, paired object by object
     high: float | None = None
 
-    @property
-    def percent(self) -> str:
-        """The share right and certified; a dash where the method has no result."""
-        return "–" if self.certified is None else f"{100 * self.certified:.1f}"
-
     def __str__(self) -> str:
         if self.gain is None or self.low is None or self.high is None:
             return "–" if self.certified is None else ""
@@ -77,21 +72,20 @@ class Line:
 
     def texts(self) -> dict[str, str]:
         """The line of a table in words, by the heads of its columns; shares are in percent."""
-        shares = {str(cell.size): cell.percent for cell in self.cells[1:]}
-        right, abstained = f"{100 * self.right:.1f}", f"{100 * self.abstained:.1f}"
-        return {
-            "method": self.method,
-            "right": right,
-            "abstained": abstained,
-            **shares,
-            "gain at 1": str(self.cells[1]),
-        }
+        shares = {str(cell.size): percent(cell.certified) for cell in self.cells[1:]}
+        plain = {"method": self.method, "right": percent(self.right), "abstained": percent(self.abstained)}
+        return {**plain, **shares, "gain at 1": str(self.cells[1])}
 
     def rows(self) -> Iterator[dict[str, object]]:
         """Rows of a CSV file, one for each size; empty where the method was not asked."""
         about = {name: value for name, value in asdict(self).items() if name not in ("cells", "asked")}
         for cell in self.cells:
             yield {**about, "alpha": "" if self.alpha is None else self.alpha, **asdict(cell)}
+
+
+def percent(share: float | None) -> str:
+    """A share in percent; a dash where there is none."""
+    return "–" if share is None else f"{100 * share:.1f}"
 
 
 def lines_of(rows: Sequence[Mapping[str, Any]]) -> list[Line]:

@@ -12,8 +12,9 @@
   const nested = (k, n) => ({ shape: "steps", width: 2.5 + 2.5 * (n - 1 - k), color: COLOURS[k % COLOURS.length] });
 
   // How the lines of a plot look: steps lie within one another, lines differ in their dashes, a mark is thin.
-  const LOOKS = [{ color: BLUE, width: 2.5 }, { color: WARN, width: 2.5, dash: "dash" }, { color: "#009E73", width: 2.5, dash: "dot" }];
-  const looks = { step: nested, line: (k) => LOOKS[k % LOOKS.length], mark: (k, n) => ({ color: k === n - 1 ? INK : "#9aa4ae", width: 1.5 }) };
+  const [TONES, DASHES] = [[BLUE, WARN, "#009E73", "#CC79A7", "#56B4E9", "#E69F00"], ["", "dash", "dot", "dashdot", "longdash"]];
+  const look = (k) => ({ color: TONES[k % TONES.length], width: 2.5, dash: DASHES[(k + Math.floor(k / TONES.length)) % DASHES.length] });
+  const looks = { step: nested, line: look, mark: (k, n) => ({ color: k === n - 1 ? INK : "#9aa4ae", width: 1.5 }) };
 
   // Plots with lines, side by side: a block of the report.
   function curves(div, { panels, many }) {

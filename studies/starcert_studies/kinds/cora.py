@@ -16,8 +16,7 @@ import numpy as np
 from typing_extensions import override
 
 import starcert as sc
-from starcert.benchmark.data import nodes_of
-from starcert.benchmark.folds import split_nodes
+from starcert.benchmark.data import nodes_of, split_nodes
 from starcert.benchmark.networks import here
 from starcert.classifiers import from_pyg
 from starcert.classifiers.features import sparse

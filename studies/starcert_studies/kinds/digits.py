@@ -22,10 +22,9 @@ from starcert.classifiers import Classifier, from_sklearn, from_torch
 from starcert.models.fitting import own_generator
 from starcert.transforms import noisy_rows
 from starcert_studies.figures import radius_maps, verdict_bars
-from starcert_studies.judged import TWO_FLIPS, Question, Tally, tallies
 from starcert_studies.report import Report
 from starcert_studies.trials import Tested, Trial, TrialStudy
-from starcert_studies.voted import Labels, Voted
+from starcert_studies.voted import TWO_FLIPS, Labels, Question, Tally, Voted, tallies
 
 INNER = np.pad(np.ones((6, 6), dtype=bool), 1).ravel()
 REGIONS = {"centre": np.flatnonzero(INNER), "border": np.flatnonzero(~INNER)}

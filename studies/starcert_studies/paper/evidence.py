@@ -15,10 +15,9 @@ from typing_extensions import override
 
 import starcert as sc
 from starcert_studies.figures import verdict_bars
-from starcert_studies.judged import TWO_FLIPS, Question, Tally, median_range, tallies
 from starcert_studies.report import Report
 from starcert_studies.trials import MotifStudy, Trial, motif_machine
-from starcert_studies.voted import Voted
+from starcert_studies.voted import TWO_FLIPS, Question, Tally, Voted, median_range, tallies
 
 SHARED = {
     (0.1, 0.1): {"(1, 0)": 95, "(0, 1)": 95, "(2, 0)": 55, "(1, 1)": 85, "(0, 2)": 95},

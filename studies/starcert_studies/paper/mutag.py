@@ -18,7 +18,7 @@ import numpy.typing as npt
 from typing_extensions import override
 
 import starcert as sc
-from starcert.benchmark.folds import fold_splits
+from starcert.benchmark.data import fold_splits
 from starcert.classifiers import Classifier, from_dense, from_pyg
 from starcert.datasets import tu
 from starcert.models import GCN, fit_with_noise
