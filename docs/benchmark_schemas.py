@@ -34,8 +34,8 @@ def settings_schema() -> Schema:
 def results_schema() -> Schema:
     """The schema of `benchmark.json`."""
     from starcert.benchmark.archives import Theirs  # noqa: PLC0415  (torch)
+    from starcert.benchmark.results import Line  # noqa: PLC0415
     from starcert.benchmark.settings import SETTINGS  # noqa: PLC0415
-    from starcert.benchmark.table import Line  # noqa: PLC0415
 
     texts, by_name = of_type(list[str]), of_type(dict[str, str])
     settings = {

@@ -10,8 +10,8 @@ them answers. It is there for two classes of undirected graphs with node labels.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,7 +50,6 @@ class Corrected(TriedMethod):
     name, certifies = "blind, corrected", "a blind logit with a bounded correction; certain"
     trains = False
     settings = TRIES
-    taught: Dataset | None = None  # what the networks have learned from
 
     @override
     def fits(self, train: Dataset) -> bool:
@@ -63,12 +62,9 @@ class Corrected(TriedMethod):
 
     @override
     def model(self, setting: Sequence[int], train: Dataset, validation: Dataset) -> Timed:
-        if self.taught is not train:  # all are trained at once
-            begun, self.taught = time.perf_counter(), train
-            self.every, self.logits_of = self._trained(train, validation)
-            self.seconds = time.perf_counter() - begun
-        chosen = Together([self.every[number] for number in setting])
-        return Timed((chosen, self.logits_of), self.seconds / len(self.settings))
+        trained, seconds = self.networks.kept(("corrected", train), partial(self._trained, train, validation))
+        every, logits_of = trained  # all are trained at once
+        return Timed((Together([every[number] for number in setting]), logits_of), seconds / len(self.settings))
 
     def _trained(self, train: Dataset, validation: Dataset) -> tuple[list[Correction], LogitsOf]:
         setting, (device, _) = self.networks.setting, here()

@@ -99,7 +99,8 @@ def level_curves(shares: Mapping[str, Grid], majority: float) -> Figure:
     ax = figure.add_subplot()
     for number, (name, share) in enumerate(shares.items()):
         ax.plot(range(4), share, marker="os^Dv"[number], ms=4, lw=1.2, color=drawing.colour_of(number), label=name)
-    majority_line(ax, majority, 2.4)
+    ax.axhline(majority, color=drawing.MAJORITY, lw=0.8, ls=":")
+    ax.text(2.4, majority, "majority class", fontsize=6, color=drawing.MAJORITY, va="bottom")
     ax.set(xlabel="flips anywhere", ylabel="share right and certified", xticks=range(4), ylim=(-0.03, 1.05))
     ax.legend(frameon=False)
     return figure
@@ -173,29 +174,6 @@ def draws_figure(
         ax.plot(x, line, color="black", ls=":", lw=1, label=name)
     ax.set(**axes)
     ax.legend(frameon=False)
-    return figure
-
-
-def majority_line(ax: Axes, share: float, at: float) -> None:
-    """The share of the most frequent class as a dotted line, with its name at an x."""
-    ax.axhline(share, color=drawing.MAJORITY, lw=0.8, ls=":")
-    ax.text(at, share, "majority class", fontsize=6, color=drawing.MAJORITY, va="bottom")
-
-
-def trade_off(found: Mapping[tuple[str, str], Voted], radius: tuple[int, int], majority: float) -> Figure:
-    """Accuracy against the share certified at a radius, a point for each title and setting; the best are named."""
-    figure = drawing.new_figure(drawing.COLUMN, 2.8)
-    ax = figure.add_subplot()
-    points = {at: (voted.share(radius), voted.accuracy) for at, voted in found.items()}
-    for number, title in enumerate(dict.fromkeys(title for title, _ in points)):
-        own = [point for at, point in points.items() if at[0] == title]
-        ax.plot(*zip(*own, strict=True), "os"[number], ms=4, color=drawing.colour_of(number), label=title)
-    for (_, setting), (x, y) in points.items():
-        if not any(one >= x and other >= y and (one, other) != (x, y) for one, other in points.values()):
-            ax.annotate(setting, (x, y), xytext=(2, 3), textcoords="offset points", fontsize=6)
-    majority_line(ax, majority, 0.0)
-    ax.set(xlabel=f"share right and certified at {radius}", ylabel="accuracy", xlim=(-0.02, 1), ylim=(0.6, 0.95))
-    ax.legend(frameon=False, loc="upper left")
     return figure
 
 

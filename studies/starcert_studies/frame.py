@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import resource
-import sys
 import time
 from dataclasses import asdict
 from importlib import import_module
@@ -74,7 +72,7 @@ def reproduce(
     start = time.perf_counter()
     report = study.report(*study.votes(PartsFolder(out / "parts", workers=workers, progress=progress)))
     _write(report, out)
-    seconds, peak_bytes = time.perf_counter() - start, _peak_bytes(workers)
+    seconds = time.perf_counter() - start
     results = {
         "study": name,
         "settings": asdict(study),
@@ -82,12 +80,11 @@ def reproduce(
         "summary": report.summary,
         "values": report.values,
         "seconds": round(seconds, 1),
-        "peak_bytes": peak_bytes,
         "provenance": versions(),
     }
     write_whole(out / "results.json", [json.dumps(results, indent=2), "\n"])
     write_whole(out / "index.html", [study_page(report, results)])
-    return Finished(name, study.texts.get("about", ""), out, report.checks, seconds, peak_bytes)
+    return Finished(name, study.texts.get("about", ""), out, report.checks, seconds)
 
 
 def _write(report: Report, out: Path) -> None:
@@ -103,11 +100,3 @@ def _write(report: Report, out: Path) -> None:
                 drawn = io.BytesIO()
                 figure.savefig(drawn, format=ending, metadata=about)
                 write_whole(out / "figures" / f"{picture.name}.{ending}", [drawn.getvalue()])
-
-
-def _peak_bytes(workers: int) -> int:
-    """Peak memory of this process, and `workers` times that of its largest child (in KiB, but on macOS in bytes)."""
-    unit = 1 if sys.platform == "darwin" else 1024
-    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    child = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    return unit * (own + (workers * child if workers > 1 else 0))

@@ -73,14 +73,9 @@ def next_draw(values: Sequence[float], level: float = PREDICTION) -> tuple[float
 
 
 def within(
-    claim: str,
-    value: float,
-    draws: Iterable[float],
-    *,
-    rounding: float = 0.0,
-    digits: int = 3,
+    claim: str, value: float, draws: Iterable[float], *, rounding: float = 0.0, digits: int = 3,
     limits: tuple[float, float] = (-math.inf, math.inf),
-) -> Check:
+) -> Check:  # fmt: skip
     """Checks that a published number lies where the next draw of the data is expected.
 
     The draws are the same number from independent draws of the data, the study's own first; the published number is
@@ -197,16 +192,9 @@ class Report:
         self._add(Check(holds=bool(holds), documented=documented, **filled), enough, few.format(**values))
 
     def number(
-        self,
-        name: str,
-        value: float,
-        draws: Sequence[float],
-        /,
-        *,
-        rounding: float = 0,
-        enough: bool = True,
+        self, name: str, value: float, draws: Sequence[float], /, *, rounding: float = 0, enough: bool = True,
         **values: object,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Adds the claim that a published number lies where the next draw is expected; see `within`."""
         how = {"few": self.texts.get("few", ""), "rounding": rounding} | self.texts["claims"][name]
         claim, few = (how.pop(text).format(**values) for text in ("claim", "few"))
@@ -234,12 +222,11 @@ class Finished:
     folder: Path  # where its `index.html` is
     checks: Sequence[Check]  # the claims
     seconds: float  # how long this run took, without what was there before
-    peak_bytes: int  # peak memory of this process, with the largest of its workers for each of them
 
 
 def study_page(report: Report, results: dict[str, Any]) -> str:
     """The page of one study: what was found, the claims, the figures and the tables; it opens from disk."""
-    made = {name: results[name] for name in ("settings", "seconds", "peak_bytes", "provenance")}
+    made = {name: results[name] for name in ("settings", "seconds", "provenance")}
     return _page(title=report.texts["title"], outcome=report, finished=(), made=json.dumps(made, indent=2))
 
 

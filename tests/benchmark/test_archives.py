@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmark_worlds import LITTLE as SETTINGS
+from benchmark_worlds import OWN
 from json_schemas import faults
 
 import schemas
@@ -23,31 +25,7 @@ from starcert.benchmark.outcomes import KINDS, outcome_of
 from starcert.benchmark.run import run_benchmark
 from starcert.benchmark.settings import Benchmark
 
-OWN = """
-import starcert as sc
-
-def ring(n, kind, number=0):
-    edges = [(node, (node + 1) % n) for node in range(n - 1 + kind)]
-    return sc.Graph(n, edges, nodes=[f"{number}.{node}" for node in range(n)])  # no graph is there twice
-
-def rings():
-    kinds = [number % 2 for number in range(24)]
-    return [ring(5 + number % 4, kind, number) for number, kind in enumerate(kinds)], kinds
-
-def third():
-    graphs, kinds = rings()
-    return [*graphs, ring(41, 1)], [*("ab"[kind] for kind in kinds), "c"]
-
-def two():
-    return [sc.Graph(4, [(0, 1)]), sc.Graph(4, [(0, 1), (1, 2), (2, 3)])], [0, 1]
-"""
-LITTLE = {
-    "data": ("rings.py:rings",), "folds": 1, "graphs": 4, "held": 2, "samples": 200, "own_samples": 60,
-    "choosing_samples": 60, "max_attacks": 60, "max_epochs": 2, "hidden": 4, "threats": ("flips:3", "deletions:2"),
-    "methods": ("two-way", "one-way", "plain"), "certificates": True, "twins": "apart",
-}  # fmt: skip
-
-
+LITTLE = SETTINGS | {"data": ("rings.py:rings",)}
 THREATS = ("flips:3", "deletions:2", "additions:2", "rewire:1")
 KNOWN = {"rings-rings": "rings.py:rings", "rings-two": "rings.py:two", "motif": "motif"}
 

@@ -22,9 +22,9 @@ from starcert.benchmark.data import DRAWN, core_and_rest, has_core
 from starcert.benchmark.methods import METHODS, BenchmarkMethod, Blind, Fitted
 from starcert.benchmark.networks import Networks
 from starcert.benchmark.outcomes import Outcome, Result, Timed
+from starcert.benchmark.results import Cell, lines_of
 from starcert.benchmark.run import methods_of, parts_of, run_benchmark
 from starcert.benchmark.settings import Benchmark
-from starcert.benchmark.table import Cell, lines_of
 from starcert.objects.threats import AnyFlips
 
 LITTLE = {

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmark_worlds import LITTLE, OWN
 from typer.testing import CliRunner
 
 import starcert as sc
@@ -18,64 +19,13 @@ import torch
 
 from starcert.benchmark import data as source
 from starcert.benchmark import run
-from starcert.benchmark.data import cut_of
+from starcert.benchmark.data import cut_of, fold_splits, split_nodes
 from starcert.benchmark.methods import METHODS
 from starcert.benchmark.run import run_benchmark
 from starcert.benchmark.settings import Benchmark
 from starcert.cli import app
 
-OWN = """
-import starcert as sc
-
-def ring(n, kind, number=0):
-    edges = [(node, (node + 1) % n) for node in range(n - 1 + kind)]
-    names = [f"{number}.{node}" for node in range(n)]  # no graph is there twice
-    return sc.Graph(n, edges, nodes=names, edge_types=["a"] * len(edges), type_names=("a", "b"))
-
-def rings():
-    kinds = [number % 2 for number in range(24)]
-    return [ring(5 + number % 4, kind, number) for number, kind in enumerate(kinds)], kinds
-
-def data():
-    graphs, kinds = rings()
-    return sc.datasets.Dataset(graphs, kinds, label_names=("path", "ring"))
-
-def third():
-    graphs, kinds = rings()
-    return [*graphs, ring(41, 1)], [*("ab"[kind] for kind in kinds), "c"]
-
-def large():
-    graphs, kinds = rings()
-    return [*graphs, ring(41, 1)], [*kinds, 1]
-
-def unknown():
-    graphs, kinds = rings()
-    return graphs, [None, *kinds[1:]]
-
-def few():
-    graphs, kinds = rings()
-    return graphs[:10], kinds[:10]
-
-def one_class():
-    return rings()[0], [0] * 24
-
-def mixed():
-    graphs, kinds = rings()
-    return [sc.Graph(3, [], directed=True), *graphs[1:]], kinds
-
-def widths():
-    graphs, kinds = rings()
-    return [sc.Graph(3, [], node_data={"x": [[1.0]] * 3}), *graphs[1:]], kinds
-
-def bits():
-    return [sc.Bits([0, 1, 1])] * 24, rings()[1]
-"""
 TWINS = "24 of 24 graphs have an isomorphic twin with the same node labels; twins are in one fold."
-LITTLE = {
-    "data": ("own.py:rings",), "folds": 1, "graphs": 4, "held": 2, "samples": 200, "own_samples": 60,
-    "choosing_samples": 60, "max_attacks": 60, "max_epochs": 2, "hidden": 4, "threats": ("flips:3", "deletions:2"),
-    "methods": ("two-way", "one-way", "plain"), "certificates": True, "twins": "apart",
-}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -219,3 +169,31 @@ def test_the_command_takes_models_threats_and_columns(tmp_path):
     Path("wrong.toml").write_text("fold = 1")
     with pytest.raises(sc.StarcertError, match=r"no setting 'fold'. Did you mean folds\?"):
         CliRunner().invoke(app, ["benchmark", "wrong.toml"], catch_exceptions=False)
+
+
+@pytest.mark.parametrize("seed", [1, 5])
+def test_nothing_that_is_tested_was_taught(seed):
+    pytest.importorskip("grakel")  # brings the molecules
+    data = sc.datasets.tu("MUTAG")
+    tested = []
+    for fold in (None, *range(10)):
+        taught, held, test, numbers = fold_splits(data, fold, seed)
+        groups = [{id(graph) for graph in split.graphs} for split in (taught, held, test)]
+        assert [len(group) for group in groups] == [len(taught), len(held), len(test)]
+        assert sum(map(len, groups)) == len(set.union(*groups)) == 188
+        assert len(held) in (18, 19)
+        assert len(test) in (18, 19)
+        assert [id(data.graphs[i]) for i in numbers] == [id(graph) for graph in test.graphs]
+        assert data.labels[numbers].tolist() == test.labels.tolist()
+        tested += numbers if fold is not None else []
+    assert sorted(tested) == list(range(188))
+
+
+def test_a_split_gives_every_node_to_one_part():
+    labels = np.random.default_rng(1).integers(4, size=400)
+    train, validation, test = split_nodes(labels, seed=2)
+    everything = np.concatenate([train, validation, test])
+    assert sorted(everything.tolist()) == list(range(400))
+    for part in (train, validation):
+        assert np.bincount(labels[part]).tolist() == [20] * 4
+    assert (split_nodes(labels, seed=3)[0] != train).any()

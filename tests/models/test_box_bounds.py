@@ -14,7 +14,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from starcert.models.box_bounds import prover_for
+from starcert.models.statistics import prover_for
 
 ESTIMATORS = [
     DecisionTreeClassifier(random_state=0),

@@ -21,10 +21,6 @@ def folder(tmp_path_factory):
     return worlds.tiny_run(TINY, tmp_path_factory.mktemp("digits"))
 
 
-def test_settings_of_the_command_line():
-    worlds.check_settings(digits.Digits, quick=(500, 20, 20))
-
-
 def test_the_border_is_the_outer_ring():
     assert [len(columns) for columns in digits.REGIONS.values()] == [36, 28]
     row, column = np.divmod(digits.REGIONS["border"], 8)

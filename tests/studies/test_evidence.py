@@ -23,11 +23,6 @@ def folder(tmp_path_factory):
         return worlds.tiny_run(TINY, tmp_path_factory.mktemp("evidence"))
 
 
-def test_settings_of_the_command_line():
-    assert evidence.Evidence.from_options(500, 2, True) == evidence.Evidence(500, 100_000, 10, 3, 2)
-    assert all(each.question.own_samples <= 2_900_000 for each in evidence.Evidence().questions())
-
-
 def test_graphs_are_counted_once_in_every_draw(folder):
     rows = worlds.table(folder, "draws")
     assert [(row["radius"], row["draw"]) for row in rows[:28]] == [(at, str(draw)) for at in RADII for draw in range(4)]

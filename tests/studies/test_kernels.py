@@ -75,15 +75,6 @@ def test_finished_kernels_are_not_trained_again(study, monkeypatch):
     assert again.tables[0].to_csv() == outcome.tables[0].to_csv()
 
 
-def test_few_votes_and_graphs_decide_no_number(study):
-    _, outcome = study
-    assert [check.holds for check in outcome.checks[1:]] == [None] * 5
-    assert [picture.name for picture in outcome.pictures] == ["radii"]
-    assert [ax.get_title() for ax in outcome.pictures[0].draw().axes][:4] == [
-        "vertex histogram", "nspd", "nspd radius 0", "graphlet",
-    ]  # fmt: skip
-
-
 def made_up(votes, labels):
     """Kernels with some votes against the right class of the first graph."""
     noise, first = sc.Noise(motif=0.01, random=0.45), np.arange(len(labels)) == 0

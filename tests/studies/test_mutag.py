@@ -3,7 +3,6 @@
 import csv
 import importlib
 import io
-import math
 from dataclasses import replace
 from xml.etree import ElementTree
 
@@ -16,7 +15,6 @@ from starcert.objects.binding import bind_all
 from starcert.system.parts import PartsFolder
 from starcert_studies.report import Report, published
 from starcert_studies.trials import model_of, vote_on_block
-from starcert_studies.voted import Voted
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("grakel")  # brings the molecules
@@ -73,7 +71,7 @@ def test_a_tiny_study_from_training_to_figures(tiny):
     assert found["every"].votes.counts.sum(axis=1).tolist() == [50] * 19
     assert {voted.votes.counts[0].sum() for at, voted in found.items() if isinstance(at, tuple)} == {40}
     captions = {picture.name: picture.caption for picture in outcome.pictures}
-    assert set(captions) == {"split", "every", "sweep", "trade_off"}
+    assert set(captions) == {"split", "every", "sweep"}
     assert "19 molecules, 1 of 10 folds" in captions["every"]
     assert "anisotropic one is anchored" in outcome.summary[0]
     for picture in outcome.pictures:
@@ -177,17 +175,6 @@ def test_claims_that_come_out_otherwise(data, ideal):
     assert outcome(constant)[8] is False
 
 
-def test_fewer_certified_molecules_of_the_anisotropic_kind_are_told(ideal, monkeypatch):
-    both = Voted.anchored_too
-    swapped = lambda one: dict(zip(both(one), reversed(both(one).values()), strict=True))  # noqa: E731
-    monkeypatch.setattr(Voted, "anchored_too", swapped)
-    first, five, two, *_ = checks(ideal)
-    assert (five.holds, two.holds) == (False, False)
-    assert (five.measured, two.measured) == (two.published, five.published)
-    assert five.published == "(0, 6) (0, 7) (0, 8) (0, 9) (1, 5)"
-    assert first.claim.startswith("where both certificates reach")
-
-
 def test_smaller_studies_decide_less(ideal, data):
     for study in (mutag.Mutag(folds=9), mutag.Mutag(epochs=499)):
         found = checks(ideal, study)
@@ -206,14 +193,3 @@ def test_an_abstention_is_not_a_right_answer(data, ideal):
     claims = checks(ideal | {"every": found})
     assert claims[4].measured == "141 of 188, 75.0%"
     assert all("of 141: p" in claim.note for claim in claims[5:7])
-
-
-def test_clearly_better_is_a_binomial_tail(data):
-    share = 125 / 188
-    for n_right in (124, 140, 141, 142, 143, 144, 145, 188):
-        answers = [label if i < n_right else 1 - label for i, label in enumerate(data.labels)]
-        found = voted(data, answers, [9] * 188, total=9)
-        assert found.right.sum() == n_right
-        tail = math.fsum(math.comb(188, k) * share**k * (1 - share) ** (188 - k) for k in range(n_right, 189))
-        assert found.p_value_of_constant(share) == pytest.approx(tail, rel=1e-9)
-        assert found.p_value_of_constant(share, 18) == pytest.approx(min(1, 18 * tail))

@@ -44,15 +44,6 @@ def test_every_figure_is_kept(study):
     assert len(kept) >= 2
 
 
-def test_shapes():
-    grid = published("synthetic")
-    assert (len(grid["p_random"]), len(grid["p_motif"])) == (9, 10)
-    for name in ("score", "accuracy", "smallest_p_lower"):
-        assert [len(row) for row in grid[name]] == [10] * 9
-    for name in ("anisotropic", "sparsity_aware"):
-        assert [len(row) for row in published("mutag")[name]] == [11] * 6
-
-
 def test_the_published_accuracy_counts_what_is_abstained_from():
     """So it must: where it has every graph right, a graph has a p_lower below one half."""
     figures = published("synthetic")

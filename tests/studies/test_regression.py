@@ -18,12 +18,6 @@ def folder(tmp_path_factory):
     return worlds.tiny_run(TINY, tmp_path_factory.mktemp("regression"))
 
 
-def test_settings_of_the_command_line():
-    assert regression.Regression.from_options(None, 1, False) == regression.Regression()
-    quick = regression.Regression.from_options(500, 2, True)
-    assert (quick.samples, quick.molecules, quick.epochs, quick.seed) == (500, 4, 3, 2)
-
-
 def test_molecules_are_different_and_in_one_part_each():
     every = regression.molecules()
     assert len(set(every.smiles)) == len(every.graphs) > 2_600

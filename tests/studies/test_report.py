@@ -124,12 +124,3 @@ def test_a_claim_is_filled_with_the_values_of_a_run():
     kernels = Report(all_texts()["kernels"])
     kernels.check("most", False, bounds="")
     assert not kernels.checks[0].documented
-
-
-def test_rows_are_added_to_a_table():
-    report = Report({"tables": {"long": "Some.", "none": "Nothing."}, "columns": {"none": ["x"]}, "linked": ["long"]})
-    for c in (3, 4):
-        report.table("long", ({"b": b} for b in (1, 2)), c=c)
-    report.table("none", [])
-    assert [table.to_csv() for table in report.tables] == ["c,b\n3,1\n3,2\n4,1\n4,2\n", "x\n"]
-    assert [table.shown for table in report.tables] == [False, True]

@@ -1,7 +1,5 @@
 """The study of the number of votes, with few of them."""
 
-import math
-
 import pytest
 import study_worlds as worlds
 
@@ -20,15 +18,6 @@ def folder(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trials, "motif_machine", worlds.small_machine)
         return reproduce("samples", tmp_path_factory.mktemp("samples"), samples=150, quick=True).folder
-
-
-def test_settings_of_the_command_line():
-    assert samples.Samples.from_options(None, 1, False) == samples.Samples(100_000, 9, 1)
-    assert samples.Samples.from_options(None, 2, True) == samples.Samples(10_000, 4, 2)
-    assert set(samples.Samples.from_options(150, 1, True).trials()) == {
-        (data, n) for data in (0, *range(10_001, 10_005)) for n in (10, 100)
-    }
-    assert len(samples.Samples().trials()) == 10 * 13
 
 
 def smallest_bound(folder, data, n):
@@ -88,13 +77,3 @@ def test_ten_votes_alone_show_no_rise():
     assert checked([{10: 0.6, 100: 0.5}])[0].holds is False
     # From 10,000 to 20,000 is not ten times as many.
     assert checked([{10_000: 0.9, 20_000: 0.8, 100_000: 0.95}])[0].holds is True
-
-
-def test_the_least_that_unanimous_votes_can_give_is_drawn():
-    ax = samples.bounds_figure([{10: 0.5, 100: 0.9}, {10: 0.4, 100: 0.8}]).axes[0]
-    curves = {line.get_label(): line.get_ydata() for line in ax.lines}
-    assert curves["here"] == pytest.approx([0.5, 0.1])
-    assert curves["other draws of the data"] == pytest.approx([0.6, 0.2])
-    unanimous = sc.clopper_pearson(sc.Votes([[10, 0], [100, 0]], selection=[[1, 0]] * 2), alpha=ALPHA)
-    assert curves["unanimous votes"] == pytest.approx(unanimous.failure.tolist(), rel=1e-9)
-    assert math.isclose(curves["in the paper"][0], 1 - 0.631)

@@ -64,13 +64,6 @@ def found(folders):
     return folders[1]
 
 
-def test_settings_of_the_command_line():
-    assert Synthetic.from_options(None, 1, False) == Synthetic(100_000, 100_000, 19, 5_000, 1, 0)
-    assert Synthetic.from_options(None, 2, True) == Synthetic(10_000, 100_000, 5, 2_000, 2, 0)
-    assert Synthetic.from_options(5000, 3, False) == Synthetic(5000, 5000, 19, 250, 3, 0)
-    assert Synthetic.from_options(50, 1, True) == Synthetic(50, 50, 5, 100, 1, 0)
-
-
 def test_two_runs_are_the_same_byte_by_byte(folders, folder):
     for kind in ("tables", "figures", "parts"):
         one, two = ({path.name: path.read_bytes() for path in (folder / kind).iterdir()} for folder in folders[0])

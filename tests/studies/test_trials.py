@@ -7,6 +7,7 @@ import study_worlds as worlds
 
 import starcert as sc
 from starcert.system.parts import PartsFolder
+from starcert_studies import STUDIES, find_study
 from starcert_studies.trials import motif_machine, split_accuracies
 from starcert_studies.voted import ALPHA
 
@@ -15,6 +16,17 @@ from starcert_studies.voted import ALPHA
 def halves(tmp_path_factory):
     folder = tmp_path_factory.mktemp("halves")
     return folder, *worlds.Halves().votes(PartsFolder(folder))
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_the_command_line_changes_the_settings_of_a_study(name):
+    for package in ("matplotlib", "grakel", "sklearn", "torch_geometric", "rdkit"):
+        pytest.importorskip(package)
+    study = find_study(name)
+    assert study.from_options(None, 2, False) == study(seed=2)
+    assert study.from_options(None, 3, True) == study(**study.quick, seed=3)
+    given = study.from_options(50, 1, True)
+    assert (given.samples, given.seed) == (50, 1)
 
 
 def test_options_change_the_settings():

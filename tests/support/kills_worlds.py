@@ -123,7 +123,7 @@ def contents(folder: Path) -> dict[str, object]:
             found[name] = {
                 key: value
                 for key, value in json.loads(path.read_text("utf-8")).items()
-                if key not in ("seconds", "peak_bytes", "provenance")
+                if key not in ("seconds", "provenance")
             }
         elif path.name == "index.html":
             found[name] = None

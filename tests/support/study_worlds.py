@@ -156,13 +156,6 @@ def part(folder, name):
     return json.loads((folder / "parts" / f"{name}.json").read_text("utf-8"))
 
 
-def check_settings(study, *defaults, quick):
-    """The study of the command line: without options, in its quick form, and with another number of votes."""
-    assert study.from_options(None, 1, False) == study(*defaults)
-    assert study.from_options(None, 3, True) == study(*quick, seed=3)
-    assert study.from_options(40, 2, False) == study(40, seed=2)
-
-
 def claims(study, found, results=None):
     """Which claims of a study hold of some votes."""
     return [check.holds for check in study.report(found, results or {}).checks]

@@ -21,7 +21,7 @@ from starcert.archive import Archive, ExactArchive, verify, write
 from starcert.benchmark.data import DRAWN, Fold, Nodes, data_of
 from starcert.benchmark.outcomes import KINDS, SIZES, kind_of, outcome_of
 from starcert.datasets import Dataset
-from starcert.methods.tried_attacks import TriedAttacks
+from starcert.methods.exhaustive import TriedAttacks
 from starcert.system.errors import InvalidParameterError, StarcertError
 
 

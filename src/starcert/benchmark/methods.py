@@ -21,7 +21,7 @@ from typing_extensions import override
 
 import starcert as sc
 from starcert.benchmark.data import Nodes, Objects, has_core
-from starcert.benchmark.networks import Networks
+from starcert.benchmark.networks import ALPHA, Networks
 from starcert.benchmark.outcomes import ANY, KINDS, Result, Timed, exact_result, fewer, kind_of, speaks_to
 from starcert.claims.outcomes import Outcome
 from starcert.math.closed_forms import Links
@@ -223,7 +223,7 @@ class WithFallback(Smoothing):
         leader = Smoothing(self.networks, evidence=asked)
         first = leader.fit(train, validation, threat)
         self.settings = [(leader.best, threshold) for threshold in THRESHOLDS]
-        self.seen = self.networks.unseen(validation)
+        self.seen = validation if self.networks.of_nodes else None  # of nodes there is one blind model, chosen by these
         found = super().fit(train, validation, threat)
         self.seen = validation
         self.fitted, seconds = self.model(self.best, train, validation)
@@ -232,8 +232,13 @@ class WithFallback(Smoothing):
     @override
     def model(self, setting: Any, train: Objects, validation: Objects) -> Timed:
         """With blind answers that have seen what chooses only once all is chosen: they would look better there."""
-        smoothed = super().model(setting[0], train, validation).value
-        return self.networks.leaning(smoothed, train, self.seen, setting[1])
+        networks, smoothed = self.networks, super().model(setting[0], train, validation).value
+
+        def leaning() -> sc.SmoothedClassifier:
+            fallback: Any = sc.Fallback(networks.blind(train, self.seen).value.fallback, setting[1])
+            return sc.SmoothedClassifier(smoothed.classifier, smoothed.noise, alpha=ALPHA, fallback=fallback)
+
+        return networks.kept(("fallback", smoothed, train, self.seen, setting[1]), leaning)
 
 
 class Hashed(TriedMethod):

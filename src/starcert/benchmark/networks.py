@@ -144,10 +144,6 @@ class Networks:
         tries = {each.description: round(each.cross_validated, 4) for each in model.candidates}
         return BlindRecord(tries, model.description, model.predict, model)
 
-    def unseen(self, validation: Objects) -> Objects:
-        """Objects besides training graphs that blind answers may learn from while validation graphs choose: none."""
-        return None
-
     def trained(
         self, train: Objects, validation: Objects, noise: sc.Noise, shape: str, regions: bool
     ) -> sc.SmoothedClassifier:
@@ -226,14 +222,6 @@ class Networks:
             return self.trained(train, validation, noise, shape, regions)
 
     @once
-    def leaning(
-        self, smoothed: sc.SmoothedClassifier, train: Objects, validation: Objects, threshold: float
-    ) -> sc.SmoothedClassifier:
-        """A smoothed network with a blind answer where no other class is likely enough."""
-        fallback: Any = sc.Fallback(self.blind(train, validation).value.fallback, threshold)
-        return sc.SmoothedClassifier(smoothed.classifier, smoothed.noise, alpha=ALPHA, fallback=fallback)
-
-    @once
     def certified(
         self, smoothed: sc.SmoothedClassifier, graphs: Graphs, asked: str | None, evidence: bool, choosing: bool
     ) -> sc.Certificates:
@@ -292,11 +280,6 @@ class NodeNetworks(Networks):
         chosen = max(shares, key=lambda name: shares[name])
         answers, tries = tried[chosen].argmax(axis=1), {name: round(each, 4) for name, each in shares.items()}
         return BlindRecord(tries, chosen, lambda nodes: answers[nodes.numbers], answers, tried[chosen])
-
-    @override
-    def unseen(self, validation: Objects) -> Objects:
-        """Validation nodes choose the blind model: of nodes there is one for all."""
-        return validation
 
     @once
     def blind_scores(self, train: Objects) -> dict[str, Real]:

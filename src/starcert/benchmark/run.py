@@ -16,9 +16,8 @@ from starcert.benchmark.data import DRAWN, Nodes, called, cut_of, data_of, diges
 from starcert.benchmark.methods import METHODS, BenchmarkMethod, TriedMethod
 from starcert.benchmark.networks import Networks, NodeNetworks, here
 from starcert.benchmark.outcomes import fewer, kind_of, read_threat
-from starcert.benchmark.pages import write_outputs
+from starcert.benchmark.results import Line, lines_of, write_outputs
 from starcert.benchmark.settings import GROUPS, MODELS, Benchmark, reference_to
-from starcert.benchmark.table import Line, lines_of
 from starcert.runs.threats import digest_of_files
 from starcert.runs.user_code import running_user_code
 from starcert.system.errors import InvalidParameterError, StarcertError, whole_number

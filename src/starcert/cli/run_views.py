@@ -62,6 +62,6 @@ def study_view(finished: Finished) -> list[RenderableType]:
     heads = ("claim", "published", "here", "verdict")
     rows = [(check.claim, check.published, check.measured, check.verdict) for check in finished.checks]
     notes = [f"  {check.claim}: {check.note}" for check in finished.checks if check.holds is not True and check.note]
-    cost = f"{finished.seconds:.0f} s, at most {finished.peak_bytes / 2**30:.1f} GiB of memory."
+    cost = f"{finished.seconds:.0f} s."
     claims = table(f"{finished.name}: the paper's claims", heads, rows, left=heads, most=len(rows))
     return [claims, *notes, f"{cost} Open {finished.folder / 'index.html'}"]

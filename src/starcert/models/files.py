@@ -178,8 +178,18 @@ class TrainingCheckpoint:
 
         None if there is no file, or none that serves: then nothing was changed.
         """
-        kept = self._read()
-        if kept is None or kept.get("made_from") != self._made_from or kept["shapes"] != _shapes(parts):
+        try:
+            found, has_digest = load_file(self.path)
+            kept, reason = dict(found), "" if has_digest else "it has no digest"
+        except FileNotFoundError:
+            return None
+        except Exception as error:  # noqa: BLE001  (torch raises nearly anything on a file that is not its own)
+            kept, reason = {}, " ".join(str(error).split())[:200] or type(error).__name__
+        if reason:
+            _warn(
+                f"{os.fspath(self.path)}: this checkpoint is not used ({reason}). Training starts from the beginning."
+            )
+        if reason or kept.get("made_from") != self._made_from or kept["shapes"] != _shapes(parts):
             return None
         for name, part in parts.items():
             part.load_state_dict(kept["parts"][name])
@@ -188,21 +198,6 @@ class TrainingCheckpoint:
             torch.cuda.set_rng_state(kept["random on device"], device)
         self._saved = True
         return dict(kept["more"])
-
-    def _read(self) -> dict[str, Any] | None:
-        try:
-            kept, has_digest = load_file(self.path)
-            if has_digest:
-                return dict(kept)
-            reason = "it has no digest"
-        except FileNotFoundError:
-            return None
-        except Exception as error:  # noqa: BLE001  (torch raises nearly anything on a file that is not its own)
-            reason = " ".join(str(error).split())[:200]
-        self._warn(
-            f"{os.fspath(self.path)}: this checkpoint is not used ({reason}). Training starts from the beginning."
-        )
-        return None
 
     def keep(self, parts: Mapping[str, TrainingPart], device: torch.device, **more: object) -> None:
         """Remembers the state at the end of an epoch, and saves it if the last time was long ago."""
@@ -229,18 +224,18 @@ class TrainingCheckpoint:
             except WriteError as error:
                 if not self._has_warned:
                     lost = "an interruption loses what was learned since the last checkpoint"
-                    self._warn(f"{error.filename}: {error.reason}. {error.advice}: training goes on, but {lost}.")
+                    _warn(f"{error.filename}: {error.reason}. {error.advice}: training goes on, but {lost}.")
                 self._has_warned = True
         return self._saved
-
-    @staticmethod
-    def _warn(message: str) -> None:
-        warnings.warn(message, StarcertWarning, stacklevel=3)
 
     def remove(self) -> None:
         """Removes the file: the training has ended."""
         with suppress(OSError):  # none is there, or it could not be written either
             os.unlink(self.path)
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, StarcertWarning, stacklevel=3)
 
 
 def _shapes(parts: Mapping[str, TrainingPart]) -> dict[str, dict[str, tuple[int, ...]]]:

@@ -127,15 +127,8 @@ class LinkVotes:
         taught, deciding = np.asarray(train), np.asarray(validation)
         known, links = (taught, truth[taught]), Links.of(graph.n_nodes, graph.edges)
         most = 2 * asked.most if isinstance(asked, Rewire | Swap) else asked.most
-        bonuses = sorted(
-            {
-                0,
-                1,
-                2,
-                *(most * times // 2 for times in (1, 2, 3, 4, 6)),
-                *(most * 8, int(links.degrees.max(initial=0)) + 8 * most),
-            }
-        )
+        undone = [most * times // 2 for times in (1, 2, 3, 4, 6)]
+        bonuses = sorted({0, 1, 2, *undone, most * 8, int(links.degrees.max(initial=0)) + 8 * most})
         best, chosen = -1.0, None
         for bonus, weight, votes in product(bonuses, WEIGHTS, get_args(Cast)[:2]):
             tried = cls.of_logits(blind, weight=weight, bonus=bonus, known=known, votes=votes)

@@ -45,9 +45,7 @@ class Evidence(MotifStudy):
 
     samples: int = 100_000  # votes on each graph
     own_samples: int = 2_000_000  # the most votes at attacked versions of one
-    graphs: int = (
-        100  # how many test graphs of each draw; 10 where random pairs flip with 0.45, as draws differ by more
-    )
+    graphs: int = 100  # test graphs of each draw; 10 where random pairs flip with 0.45, as draws differ by more
     draws: int = 20  # how many draws; half as many at (2, 45), which takes long
     seed: int = 1  # of all votes
 

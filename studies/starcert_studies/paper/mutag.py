@@ -23,7 +23,7 @@ from starcert.classifiers import Classifier, from_dense, from_pyg
 from starcert.datasets import tu
 from starcert.models import GCN, fit_with_noise
 from starcert.models.fitting import own_generator
-from starcert_studies.figures import number_grids, trade_off
+from starcert_studies.figures import number_grids
 from starcert_studies.report import Report, cells, compare_shares, published
 from starcert_studies.trials import Tested, Trial, TrialStudy
 from starcert_studies.voted import Voted
@@ -144,8 +144,6 @@ class Mutag(TrialStudy):
             names=("probability of deletion", "probability of addition", "accuracy"), font_size=7, majority=majority,
             values=values,
         )  # fmt: skip
-        points = {(NETWORKS[model][0], f"{d:g}/{a:g}"): voted for (model, d, a), voted in sweep.items()}
-        report.picture("trade_off", trade_off, points, (1, 1), majority)
         report.values.update(majority_share=majority, graphs=len(every))
         self.check_claims(report, found, sweep, majority)
 
