@@ -120,11 +120,6 @@ class Voted:
         """How many of the classes with the most votes are the same one: 1 for a constant network."""
         return majority_share(self.votes.counts.argmax(axis=1))
 
-    @property
-    def abstained(self) -> float:
-        """The share of objects without an answer."""
-        return float((~self.certificates.certified((0,) * len(self.noise.axes))).mean())
-
     def share(self, radius: tuple[int, ...]) -> float:
         """The share of objects that are right and certified at a radius."""
         return self.certificates.certified_accuracy(self.labels, radius)

@@ -83,16 +83,21 @@ def answered(outcomes) -> list[int]:
     return [one.answer for one in outcomes]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_link_votes_hold_under_every_attack(kind):
-    states, method = [], VotesOfLinks(NodeNetworks(Benchmark()))
-    most = 1 if kind == "rewire" else 3
+@pytest.mark.parametrize(
+    ("made", "model_of", "kind"),
+    [(VotesOfLinks, votes_of, kind) for kind in KINDS]
+    + [(OverLinks, propagation_of, kind) for kind in OverLinks.kinds],
+)
+def test_models_of_links_hold_under_every_attack(made, model_of, kind):
+    states, method = [], made(NodeNetworks(Benchmark()))
+    most = 1 if kind == "rewire" else method.farthest or 3
     for seed in range(8):
-        nodes, model = small(seed), votes_of(seed)
-        found = method.judge(model, nodes, f"{kind}:{most}")
+        nodes, model = small(seed), model_of(seed)
+        found = method.judge(model, nodes, f"{kind}:{1 if kind == 'rewire' else 3}")
+        assert found.asked == method.farthest
         assert wrong_claims(model.answers, found, nodes.graph, range(1, most + 1)) == 0
         states += [one.state(1) for one in found.outcomes]
-    assert set(states) == {"certified", "broken"}
+    assert set(states) == {"certified", "broken" if made is VotesOfLinks else "open"}
 
 
 def test_mixed_changes_are_more_than_those_of_one_sort():
@@ -103,18 +108,6 @@ def test_mixed_changes_are_more_than_those_of_one_sort():
         apart = model.survives(nodes.graph, additions=2) & model.survives(nodes.graph, deletions=2)
         wrong += int((apart & changes(model.answers, nodes.graph, "flips", 2)).sum())
     assert wrong > 0
-
-
-@pytest.mark.parametrize("kind", OverLinks.kinds)
-def test_link_propagation_holds_under_every_attack(kind):
-    states, method = [], OverLinks(NodeNetworks(Benchmark()))
-    for seed in range(8):
-        nodes, model = small(seed), propagation_of(seed)
-        found = method.judge(model, nodes, f"{kind}:3")
-        assert found.asked == 1
-        assert wrong_claims(model.answers, found, nodes.graph, range(1, 2)) == 0
-        states += [one.state(1) for one in found.outcomes]
-    assert set(states) == {"certified", "open"}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -43,12 +43,6 @@ def test_tables_have_median_and_range_of_all_draws(folder):
             assert row[name] == median_range([int(one[name]) for one in draws])
 
 
-def test_every_draw_has_its_own_data_and_machine(folder):
-    votes = [worlds.part(folder, f"0.1-0.1-draw-{draw}-0")["estimation"] for draw in range(3)]
-    assert len({str(each) for each in votes}) == 3
-    assert "support vectors" in worlds.results(folder)["summary"][-1]
-
-
 @pytest.mark.parametrize(
     ("told", "holds"),
     [

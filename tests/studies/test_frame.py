@@ -13,7 +13,7 @@ import study_worlds as worlds
 
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert_studies import STUDIES, find_study, reproduce, why_alone
-from starcert_studies.report import Finished, all_page
+from starcert_studies.report import Finished
 
 pytest.importorskip("matplotlib")
 
@@ -173,16 +173,6 @@ def test_a_missing_package_is_told_before_the_work(missing, tmp_path):
     assert f" needs {missing}" in said.splitlines()[-1]
     assert "pip install 'starcert[" in said.splitlines()[-1]
     assert not (tmp_path / "out").exists()
-
-
-def test_the_page_of_several_studies(done):
-    page = all_page([done, Finished("two", "more & more", done.folder.parent / "two", [], 1.0)])
-    found = Links(page)
-    assert found.places == ["out/index.html", "two/index.html"]
-    assert (done.folder.parent / found.places[0]).is_file()
-    assert "a tiny study <one>" in found.text
-    assert "more & more" in found.text
-    assert "claim 2 <i>" in found.text
 
 
 def test_every_study_is_there():

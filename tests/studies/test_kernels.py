@@ -1,6 +1,5 @@
 """The study of the kernels, with few graphs and votes."""
 
-import json
 from functools import partial
 
 import numpy as np
@@ -12,7 +11,6 @@ from starcert.system.parts import PartsFolder
 from starcert_studies.paper import kernels
 from starcert_studies.report import Report, published
 from starcert_studies.trials import split_accuracies
-from starcert_studies.voted import ALPHA
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("sklearn")
@@ -50,18 +48,6 @@ def test_votes_in_blocks_are_the_votes_of_all_graphs(study):
         assert row["certified_at_1_45"] == found.certified_accuracy(data.test.labels, (1, 45))
         assert row["published"] == published("kernels")["smallest_p_lower"][kernel.removesuffix("_radius_0")]
     assert {path.stem for path in folder.glob("nspd-0-*")} == {"nspd-0-0", "nspd-0-5"}
-
-
-def test_a_draw_again(study):
-    folder, outcome = study
-    data = few(20_001)
-    smoothed = sc.SmoothedClassifier(base_of("nspd", data), sc.Noise(motif=0.01, random=0.45), data.partition)
-    votes = smoothed.vote(data.test.graphs, samples=30, seed=2)
-    kept = [json.loads((folder / f"nspd-20001-{at}.json").read_text("utf-8")) for at in (0, 5)]
-    assert kept[0]["estimation"] + kept[1]["estimation"] == votes.counts.tolist()
-    doubled = sc.clopper_pearson(sc.Votes(2 * votes.counts, selection=votes.selection), alpha=ALPHA).p_lower.min()
-    row = dict(zip(outcome.tables[0].columns, outcome.tables[0].rows[1], strict=True))
-    assert sorted((row["least_of_draws"], row["greatest_of_draws"])) == sorted((doubled, row["smallest_p_lower"]))
 
 
 def test_finished_kernels_are_not_trained_again(study, monkeypatch):

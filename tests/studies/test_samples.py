@@ -38,15 +38,6 @@ def test_each_number_of_votes_has_votes_of_its_own(folder):
         assert float(row["greatest_of_draws"]) == max(lower, *others)
 
 
-def test_a_draw_again(folder):
-    model, data = worlds.small_machine(10_002)
-    noise = sc.Noise(motif=0.01, random=0.45)
-    smoothed = sc.SmoothedClassifier(sc.classifiers.from_sklearn(model), noise, data.partition)
-    for k, n in enumerate((10, 100)):
-        found = smoothed.certify(data.test.graphs, samples=n, alpha=ALPHA, seed=1000 + k)
-        assert smallest_bound(folder, 10_002, n) == found.bounds.p_lower.min()
-
-
 def checked(draws):
     report = Report(samples.Samples.texts)
     samples.check_claims(report, draws)

@@ -291,11 +291,6 @@ def split_nodes(labels: Numbers, seed: int, of_a_class: int = 20) -> tuple[Numbe
     return train, validation, tested
 
 
-def together(one: Dataset, other: Dataset) -> Dataset:
-    """All graphs of two parts of a data set."""
-    return Dataset([*one.graphs, *other.graphs], np.concatenate([one.labels, other.labels]))
-
-
 def has_core(train: Dataset) -> bool:
     """True if the node pairs of graphs can be divided by `core_and_rest`: regions came with them, or node labels."""
     return train.partition is not None or "x" in train.graphs[0].node_data

@@ -24,7 +24,7 @@ import starcert as sc
 from starcert.baselines import blind
 from starcert.baselines.blind_model import Blindfold
 from starcert.baselines.candidates import candidates_for
-from starcert.benchmark.data import DRAWN, Nodes, Objects, core_and_rest, limit_of, together
+from starcert.benchmark.data import DRAWN, Nodes, Objects, core_and_rest, limit_of
 from starcert.benchmark.outcomes import KINDS, TRIED, Timed, fewer, kind_of, read_threat
 from starcert.benchmark.settings import Benchmark
 from starcert.classifiers import features, from_pyg
@@ -139,7 +139,10 @@ class Networks:
     @once
     def blind(self, train: Objects, validation: Objects) -> BlindRecord:
         """The best blind model; None as validation: what chooses is not learned from."""
-        some = train if validation is None else together(train, validation)
+        some = train
+        if validation is not None:
+            labels = np.concatenate([train.labels, validation.labels])
+            some = Dataset([*train.graphs, *validation.graphs], labels)
         model = blind(some, noise=pairs_noise(0.1, 0.1), seed=self.setting.seed)  # its rates do not matter
         tries = {each.description: round(each.cross_validated, 4) for each in model.candidates}
         return BlindRecord(tries, model.description, model.predict, model)

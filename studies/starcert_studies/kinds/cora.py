@@ -80,8 +80,8 @@ class Cora(Study):
         for name, voted in found.items():
             one = (1,) + (0,) * (len(voted.noise.axes) - 1)
             row = {"noisy": name, "votes": self.samples, "nodes": len(voted), "constant": voted.majority,
-                   "without_noise": voted.clean_accuracy, "smoothed": voted.accuracy, "abstained": voted.abstained,
-                   **results[name]["about"]}  # fmt: skip
+                   "without_noise": voted.clean_accuracy, "smoothed": voted.accuracy,
+                   "abstained": float(voted.certificates.abstained.mean()), **results[name]["about"]}  # fmt: skip
             report.table("networks", [row])
             values = {"name": name, "voted": voted, "one": float(voted.certificates.certified(one).mean())}
             report.sentence(nodes=len(voted), axis=voted.noise.axes[0], **results[name]["about"], **values)
