@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 from math import prod
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -241,10 +240,7 @@ def sure_influences(record: Ballots, axes: Sequence[AttackAxis], errors: float) 
     return found
 
 
-SiteGains: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.float64]]
-
-
-def _gains(record: Ballots, axes: Sequence[AttackAxis]) -> Iterator[SiteGains]:
+def _gains(record: Ballots, axes: Sequence[AttackAxis]) -> Iterator[tuple[Whole, Floats, Floats]]:
     """Some sites, and for each of them and each of its moves E[Y·L] − E[Y] with its standard error."""
     n_votes, against = record.n_copies, len(record)
     if not record.complete or not against:

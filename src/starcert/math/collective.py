@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import prod
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,8 +40,8 @@ ROUNDED = 2.0**-30  # more than the relative errors of all sums here: those of a
 Counted = npt.NDArray[np.floating]  # whole numbers
 
 
-class Matrices(Protocol):
-    """Multiplies matrices of zeros and ones: here, or on a device.
+class Matrices:
+    """Multiplies matrices of zeros and ones: on this machine's processor, or in a subclass on a device.
 
     Products are exact: every partial sum, in whatever order, is a whole number of at most the number of copies, and
     single floats hold those up to `MAX_EXACT`; beyond, double ones are taken.
@@ -49,22 +49,10 @@ class Matrices(Protocol):
 
     def of(self, mask: Mask) -> Any:  # noqa: ANN401  (a matrix there)
         """The matrix of a mask."""
-        ...
+        return mask.astype(np.float32 if max(mask.shape) <= MAX_EXACT else np.float64)
 
     def product(self, left: Any, right: Any) -> Counted:  # noqa: ANN401
         """The product of two of them, here."""
-        ...
-
-
-class HostMatrices:
-    """Matrices on this machine's processor."""
-
-    def of(self, mask: Mask) -> Counted:
-        """The matrix of a mask."""
-        return mask.astype(np.float32 if max(mask.shape) <= MAX_EXACT else np.float64)
-
-    def product(self, left: Counted, right: Counted) -> Counted:
-        """The product of two of them."""
         found: Counted = left @ right
         return found
 
@@ -86,7 +74,7 @@ class JointEvidence:
         assert ballots.labels is not None
         self._copies = RecordedCopies(ballots, axes)
         self._answers, self._labels, self._n_classes = ballots.answers, np.array(ballots.labels), n_classes
-        self._matrices = matrices or HostMatrices()
+        self._matrices = matrices or Matrices()
         self._clean = LevelAttacks((0,) * len(axes), np.zeros((1, 0), np.int64))
         self._shown: dict[int, npt.NDArray[np.uint8]] = {}
 

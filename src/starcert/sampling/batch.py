@@ -137,19 +137,14 @@ def keys_of(batch: NoisyCopies) -> list[Key]:
     """
     flips = flips_of(batch, np.arange(len(batch)))
     if isinstance(flips, np.ndarray):
-        return _rows_as_bytes(flips)
+        width = flips.shape[1]
+        found: list[Key] = np.ascontiguousarray(flips).view(f"V{width}")[:, 0].tolist() if width else [b""] * len(flips)
+        return found
     places, shown = (as_positions(flips.places), flips.shown) if isinstance(flips, ShownFlips) else (flips, None)
     ends = list(pairwise(places.starts.tolist()))
     listed = np.ascontiguousarray(places.positions).tobytes().decode("latin-1")
     values = "" if shown is None else shown.tobytes().decode("latin-1")  # a position takes four letters, a value one
     return [listed[4 * start : 4 * end] + values[start:end] for start, end in ends]
-
-
-def _rows_as_bytes(rows: npt.NDArray[np.uint8]) -> list[Key]:
-    if not rows.shape[1]:
-        return [b""] * len(rows)
-    found: list[Key] = np.ascontiguousarray(rows).view(f"V{rows.shape[1]}")[:, 0].tolist()
-    return found
 
 
 def select_copies(batch: Copies, copies: Integers) -> Copies:

@@ -11,7 +11,7 @@ from starcert.classifiers.torch.module import DeviceMatrices
 from starcert.math import collective
 from starcert.math.attacked_sites import AttackAxis, group_attacks
 from starcert.math.ballots import Ballots
-from starcert.math.collective import HostMatrices, JointEvidence
+from starcert.math.collective import JointEvidence, Matrices
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -23,7 +23,7 @@ def test_products_are_exact(device, exact, monkeypatch):
     rng = np.random.default_rng(1)
     left, right = rng.random((7, 4099)) < 0.4, rng.random((4099, 5)) < 0.7
     expected = left.astype(np.int64) @ right.astype(np.int64)
-    for there in (HostMatrices(), DeviceMatrices(device)):
+    for there in (Matrices(), DeviceMatrices(device)):
         found = there.product(there.of(left), there.of(right))
         assert found.dtype == (np.float32 if exact > 2 else np.float64)
         np.testing.assert_array_equal(found, expected)

@@ -17,7 +17,7 @@ from starcert.classifiers.functions import checked_names
 from starcert.classifiers.identity import identity
 from starcert.classifiers.torch.calling import Outputs, checked_outputs, columns_of_classes, logits_of
 from starcert.classifiers.values import ValueRange
-from starcert.math.collective import MAX_EXACT, Counted
+from starcert.math.collective import MAX_EXACT, Counted, Matrices
 from starcert.objects.columns import VectorFrame
 from starcert.sampling.batch import Copies, NoisyCopies, NoisyVectors
 from starcert.system.errors import InvalidParameterError, whole_number
@@ -186,19 +186,19 @@ def is_out_of_memory(error: Exception) -> bool:
     return isinstance(error, torch.cuda.OutOfMemoryError) or "not enough memory" in str(error)
 
 
-class DeviceMatrices:
+class DeviceMatrices(Matrices):
     """`math.collective.Matrices` on a device. Zeros and ones are exact in every format that its units may round to."""
 
     def __init__(self, device: torch.device | str) -> None:
         self._device = torch.device(device)
 
+    @override
     def of(self, mask: npt.NDArray[np.bool_]) -> torch.Tensor:
-        """The matrix of a mask."""
         there = torch.from_numpy(np.ascontiguousarray(mask)).to(self._device)
         return there.to(torch.float32 if max(mask.shape) <= MAX_EXACT else torch.float64)
 
+    @override
     def product(self, left: torch.Tensor, right: torch.Tensor) -> Counted:
-        """The product of two of them, as an array."""
         with torch.no_grad(), torch.autocast(self._device.type, enabled=False):
             found: Counted = (left @ right).cpu().numpy()
         return found
