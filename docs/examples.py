@@ -204,7 +204,7 @@ def _commands(code: str) -> Iterator[tuple[str, str]]:
 
 @lru_cache(1)
 def _loaded() -> Warm:
-    return Warm("import starcert.cli.run_views, starcert.runs.certification")
+    return Warm("import starcert.cli.run_commands, starcert.runs.certification")
 
 
 def _shell(code: str) -> str:

@@ -112,8 +112,8 @@ BAD = [
     (["radius", "--noise", "a=0.1,a=0.2", "--p-lower", "0.9"], "--noise"),
     (["radius", "--noise", "a.b=0.1", "--p-lower", "0.9"], "noise"),
     (["radius", *HEADLINE, "--p-lower", "1.5"], "p_lower"),
-    (["radius", *HEADLINE], "Give one of --radius, --p-lower, --votes, --store"),
-    (["radius", *HEADLINE, "--p-lower", "0.9", "--votes", "9,1"], "Give one of --radius, --p-lower, --votes, --store"),
+    (["radius", *HEADLINE], "Give one of --radius, --p-lower, --votes,"),
+    (["radius", *HEADLINE, "--p-lower", "0.9", "--votes", "9,1"], "Give one of --radius, --p-lower, --votes,"),
     (["radius", *HEADLINE, "--p-lower", "0.9", "--selection", "9,1"], "--selection"),
     (["radius", *HEADLINE, "--p-lower", "0.9", "--alpha", "0.05"], "--alpha"),
     (["radius", *HEADLINE, "--p-lower", "0.9", "--max-radius", "motif=3"], "Missing: random"),
@@ -153,7 +153,7 @@ def test_a_line_of_the_help_stands_for_each_command_and_begins_its_own():
         assert COMMANDS[name][1].split()[0] == first.split()[0], name  # in the same mood
 
 
-@pytest.mark.parametrize("command", ["certify", "compare", "radius", "verify", "votes", "list", "init"])
+@pytest.mark.parametrize("command", ["certify", "compare", "radius", "verify", "list", "init"])
 def test_help_is_short(command):
     given = {"COLUMNS": "80", "TERMINAL_WIDTH": "80"}
     done = CliRunner(env=given).invoke(app, [command, "--help"])

@@ -40,16 +40,3 @@ def test_what_is_not_there_is_named(run, here):
         status, _, error = here("show", *words)
         assert status == 2
         assert said in error
-
-
-def test_a_lost_page_is_made_again_without_a_vote(run, here):
-    votes = json.loads(here("votes", run / "votes.db", "--json")[1])["graphs"]
-    page = (run / "report.html").read_bytes()
-    (run / "report.html").unlink()
-    assert here("show", run, "--rebuild")[0] == 0
-    assert (run / "report.html").read_bytes() == page
-    assert json.loads(here("votes", run / "votes.db", "--json")[1])["graphs"] == votes
-    (run / "votes.db").rename(run / "votes.else")
-    status, _, error = here("show", run, "--rebuild")
-    assert status == 2
-    assert "Its votes were kept elsewhere" in error

@@ -1,7 +1,5 @@
 """Votes, stores and certificates of many targets of one graph: rows keyed by graph and target."""
 
-import json
-
 import numpy as np
 import pytest
 from asking import how_to
@@ -125,15 +123,6 @@ def test_an_archive_names_graph_and_target(tmp_path):
     assert archive.names[:6] == ("0.0", "0.1", "0.2", "0.3", "0.4", "1.0")
     sc.archive.write(tmp_path / "certificates.json", archive)
     assert sc.archive.verify(tmp_path / "certificates.json").verdict == "proved"
-
-
-def test_the_commands_tell_graph_and_target(tmp_path, here):
-    file = str(tmp_path / "votes.db")
-    nodes().vote(graphs(), **how_to(store=file, **WANTED))
-    for command in (["votes", file], ["radius", "--store", file]):
-        rows = json.loads(here(*command, "--json")[1])["graphs"]
-        assert [(row["graph"], row["target"]) for row in rows][4:7] == [(0, 4), (1, 0), (1, 1)]
-        assert " 1.2 " in here(*command)[1]
 
 
 class TestNodes:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.cli.run_views import trained_view
+from starcert.cli.run_commands import _trained_view as trained_view
 from starcert.runs.declaration import UnknownSettingError, check_options, check_values
 from starcert.runs.run_file import read_run_file
 from starcert.runs.settings import SETTINGS

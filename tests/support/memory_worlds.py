@@ -9,7 +9,7 @@ from warm import Warm
 
 LOADED = """
 import numpy, scipy.sparse.csgraph, starcert.archive, starcert.datasets, starcert.runs.sources
-import starcert.cli.run_views, starcert.runs.certification, rich.console, rich.table
+import starcert.cli.run_commands, starcert.runs.certification, rich.console, rich.table
 from starcert.cli import main
 """
 

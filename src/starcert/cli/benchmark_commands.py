@@ -1,21 +1,29 @@
-"""`starcert benchmark`: methods side by side, on the same folds."""
+"""`starcert benchmark` and `reproduce`: methods side by side on the same folds, and the studies of the paper."""
 
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from starcert.benchmark.settings import SETTINGS, Benchmark
 from starcert.cli.command_line import app, show
 from starcert.cli.setting_options import Given, with_settings
-from starcert.system.errors import needing
+from starcert.system.errors import InvalidParameterError, StarcertError, needing
+from starcert.system.files import is_empty, write_whole
 from starcert.system.output import note
 from starcert.system.processes import available_cores
 from starcert.system.tables import table
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from starcert_studies import Finished
 
 MAX_ROWS = 40  # of a table in the terminal
 FileArgument = Annotated[
@@ -92,3 +100,85 @@ def _seconds(out: Path) -> dict[tuple[str, str], float]:
     for (data, method, _), seconds in folds.items():
         found[data, method] = found.get((data, method), 0.0) + seconds
     return found
+
+
+_STUDY = "synthetic, samples, kernels, mutag, evidence, digits, cora, regression, or all."
+
+
+@app.command()
+def reproduce(
+    name: Annotated[str, typer.Argument(help=_STUDY, metavar="NAME")],
+    out: Annotated[
+        Path, typer.Option(help="A folder for figures, tables and the page; an interrupted run resumes there.")
+    ],
+    samples: Annotated[
+        int | None, typer.Option(help="Estimation votes for each graph. Default: as in the paper.")
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(help="The seed of all votes. The same seed gives the same tables, byte by byte.")
+    ] = 1,
+    workers: Annotated[
+        int | None, typer.Option(help="Worker processes; results do not depend on them. Default: one per core.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer votes and levels: minutes become seconds.")] = False,
+) -> None:
+    """Reproduce a study of the paper: figures, tables, a page, and which of its claims hold.
+
+    Writes OUT/index.html (open it from disk), OUT/figures, OUT/tables and OUT/results.json. Interrupted runs resume:
+    repeat the command. The exit status is 1 when a claim comes out other than documented.
+
+    For example:
+
+    starcert reproduce synthetic --out build/synthetic --quick
+
+    starcert reproduce all --out build/paper
+    """
+    try:
+        import starcert_studies as studies  # noqa: PLC0415  (a package of its own)
+    except ModuleNotFoundError as error:
+        if error.name != "starcert_studies":
+            raise
+        hint = "pip install ./studies in a copy of starcert's repository, or run make setup there."
+        raise StarcertError(f"The studies are a package of their own, which is not installed here: {hint}") from error
+
+    if name == "all":
+        _check_folder_of_all(out, studies.STUDIES)
+    else:
+        studies.find_study(name, "NAME", "all")
+    n_workers = available_cores() if workers is None else workers
+    finished = []
+    for each in [each for each in studies.STUDIES if not studies.why_alone(each)] if name == "all" else [name]:
+        folder = out / each if name == "all" else out
+        finished.append(studies.reproduce(each, folder, samples=samples, seed=seed, workers=n_workers, quick=quick))
+        show(*_study_view(finished[-1]))
+    if name == "all":
+        write_whole(out / "index.html", [studies.all_page(finished)])
+        show(f"All of it: {out / 'index.html'}")
+        for each in filter(studies.why_alone, studies.STUDIES):
+            show(f"Left out: {each}. {studies.why_alone(each)}")
+    if not all(check.as_documented for each in finished for check in each.checks):
+        raise typer.Exit(1)
+
+
+def _check_folder_of_all(out: Path, studies: Iterable[str]) -> None:
+    """The folder of all studies must hold nothing yet, or studies: an `index.html` of another kind stays as it is."""
+    names = set(studies)
+    begun = any((out / study / "settings.json").exists() for study in names)
+    if out.is_dir():  # a process that was killed may have left the empty folder of a study
+        there = (each for each in out.iterdir() if not (each.name in names and each.is_dir() and is_empty(each)))
+        foreign = not begun and any(there)
+    else:
+        foreign = os.path.lexists(out)
+    if foreign or (out / "settings.json").exists():
+        hint = "Give a new folder, or one that this command began."
+        raise InvalidParameterError("--out", "be empty or hold the studies", str(out), hint)
+
+
+def _study_view(finished: Finished) -> list[RenderableType]:
+    """The claims of a study, whether they hold, and where its page is."""
+    heads = ("claim", "published", "here", "verdict")
+    rows = [(check.claim, check.published, check.measured, check.verdict) for check in finished.checks]
+    notes = [f"  {check.claim}: {check.note}" for check in finished.checks if check.holds is not True and check.note]
+    cost = f"{finished.seconds:.0f} s."
+    claims = table(f"{finished.name}: the paper's claims", heads, rows, left=heads, most=len(rows))
+    return [claims, *notes, f"{cost} Open {finished.folder / 'index.html'}"]

@@ -45,13 +45,15 @@ COMMANDS = {
     "compare": ("file_commands", "Compare two or more runs on the same graphs."),
     "init": ("run_commands", "Write an example to start from: a commented run.toml, a model, and small graphs."),
     "list": ("list_commands", "List what there is to choose from: threats, regions, laws, methods, data, settings."),
-    "radius": ("radius_commands", "Compute what a noise certifies: one radius, or all from a bound, votes or a store."),
-    "reproduce": ("run_commands", "Reproduce a study of the paper: figures, tables, a page, and which claims hold."),
-    "show": ("show_command", "Show a finished run again, or everything about one of its rows."),
+    "radius": ("radius_commands", "Compute what a noise certifies: one radius, or all from a bound or votes."),
+    "reproduce": (
+        "benchmark_commands",
+        "Reproduce a study of the paper: figures, tables, a page, and which claims hold.",
+    ),
+    "show": ("file_commands", "Show a finished run again, or everything about one of its rows."),
     "sweep": ("run_commands", "Choose the noise: accuracy against certified radii over a grid of levels."),
     "train": ("run_commands", "Train your own PyG module with the noise that it will vote under."),
     "verify": ("file_commands", "Prove the claims in a file of certificates again, in exact arithmetic."),
-    "votes": ("file_commands", "Show what a file of votes holds."),
 }
 """Every command: the module that has it, which is imported when it runs, and its line in the help."""
 

@@ -1,13 +1,13 @@
-"""`starcert verify`, `compare` and `votes`: what is in files of certificates and of votes."""
+"""`starcert verify`, `compare` and `show`: what is in the files of finished runs."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,12 +17,11 @@ from starcert.cli.command_line import JsonOption, app, report, show
 from starcert.report.blocks import as_terminal, values_of
 from starcert.report.comparison_report import comparison_report, write_comparison
 from starcert.report.findings import anchored_notice
-from starcert.runs.run_file import CERTIFICATES
+from starcert.runs.run_file import CERTIFICATES, REPORT
 from starcert.runs.run_methods import rerun_file
-from starcert.system.errors import ArchiveError, InvalidParameterError, StarcertError
+from starcert.system.errors import ArchiveError, InvalidParameterError, StarcertError, did_you_mean
 from starcert.system.output import at_most
 from starcert.system.tables import facts, table
-from starcert.voting.store import VoteStore
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -198,67 +197,62 @@ def _read(file: Path) -> Archive | ExactArchive:
     return archive
 
 
-@app.command()
-def votes(
-    file: Annotated[Path, typer.Argument(help="A file that SmoothedClassifier.vote(…, store=FILE) has written.")],
+_RESULTS = "The folder of a finished run, or its certificates.json."
+_ROW = "A graph, node or row of it, by its name or number: all that is known about it."
+_SHOWN = ("name", "true_name", "true", "class_name", "answer", "estimate", "p_lower", "frontier", "certified_size",
+          "broken_size", "attack")  # fmt: skip
+"""The columns of `results.csv` that the table has, beside those by size of attack; --json has all."""
+
+
+@app.command(name="show")
+def show_run(
+    results: Annotated[Path, typer.Argument(help=_RESULTS)],
+    name: Annotated[str | None, typer.Argument(help=_ROW, metavar="[NAME]")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what a file of votes holds: its settings, its graphs, and how many votes there are.
+    """Show a finished run again: how it was made and what is certified, or everything about one row.
 
     For example:
 
-    starcert votes votes.db
+    starcert show certified
+
+    starcert show certified graph_01
     """
-    with VoteStore.read(file) as store:
-        report(as_json, lambda: _votes_object(store), lambda: _votes_view(store))
+    folder = results if results.is_dir() else results.parent
+    file = folder / CERTIFICATES if results.is_dir() else results
+    if not file.is_file():
+        raise StarcertError(f"{results}: no finished run is there. Name the folder that starcert certify has written.")
+    archive: Any = read(file)
+    rows = [dict(row) for row in archive.rows()]
+    if name is not None:
+        number = _row_of(name, rows)
+        sentence = str(archive.certificates[number]) if isinstance(archive, Archive) else ""
+        if as_json:
+            print(json.dumps(rows[number] | ({"guarantee": sentence} if sentence else {}), default=str))
+        else:
+            known = {key: value for key, value in rows[number].items() if value not in (None, "")}
+            show(facts(str(rows[number]["name"]), known.items()), *filter(None, [sentence]))
+        return
+    about = {key: value for key, value in archive.settings.items() if isinstance(value, str | int | float)}
+    if as_json:
+        print(json.dumps({"folder": str(folder), "settings": archive.settings, "rows": rows}, default=str))
+        return
+    heads = [key for key in rows[0] if key in _SHOWN or key.startswith(("any_", "threat_"))] if rows else []
+    cells = [["–" if row[key] in (None, "") else _cell(row[key]) for key in heads] for row in rows]
+    show(facts(str(folder), about.items()), table(f"{len(rows):,} rows", heads, cells, left=heads))
+    show(f"As the file states it; starcert verify {file} proves it. Report: {folder / REPORT}")
 
 
-def _votes_object(store: VoteStore) -> dict[str, object]:
-    counts, chosen = store.counts("estimation"), store.counts("selection")
-    return {
-        "settings": asdict(store.settings),
-        "sessions": [{"time": session.time, **session.provenance} for session in store.sessions],
-        "graphs": [
-            {
-                "graph": record.graph,
-                **({"target": target} if record.n_targets > 1 else {}),
-                "name": record.name,
-                "key": record.key,
-                "sites": record.sites,
-                "sizes": dict(record.sizes),
-                "anchored": record.anchored or None,
-                "estimation": counts[row].tolist(),
-                "selection": chosen[row].tolist(),
-            }
-            for row, (record, target) in enumerate((store.graphs[graph], target) for graph, target in store.rows)
-        ],
-    }
+def _row_of(name: str, rows: Iterable[Mapping[str, object]]) -> int:
+    names = [str(row["name"]) for row in rows]
+    if name in names:
+        return names.index(name)
+    if name.isdecimal() and int(name) < len(names):
+        return int(name)
+    hint = did_you_mean(name, names, f"There are {len(names):,}, such as {', '.join(names[:3])}.")
+    raise InvalidParameterError("NAME", "name a row of the run", name, hint)
 
 
-def _votes_view(store: VoteStore) -> list[RenderableType]:
-    settings, n_chunks, last = store.settings, store.n_chunks, store.sessions[-1]
-    about = (
-        ("noise", json.dumps(settings.noise)),
-        ("classifier", settings.classifier),
-        ("classes", settings.n_classes),
-        ("seed, chunk size, backend", f"{settings.seed}, {settings.chunk_size}, {settings.backend}"),
-        ("graphs", f"{len(store.graphs):,}"),
-        *(
-            (f"{each} votes", f"{store.counts(each).sum():,} in {n_chunks[each]:,} chunks")
-            for each in ("estimation", "selection")
-        ),
-        ("sessions", f"{len(store.sessions)}, the last one {last.time}"),
-        ("made by", ", ".join(f"{name} {value}" for name, value in last.provenance.items() if value)),
-        ("file", f"{store.path.stat().st_size:,} bytes"),
-    )
-    rows = []
-    for (graph, target), *counts in zip(
-        store.rows, store.counts("estimation").tolist(), store.counts("selection").tolist(), strict=True
-    ):
-        record = store.graphs[graph]
-        name = (record.name or str(graph)) + (f".{target}" if record.n_targets > 1 else "")
-        sizes = ", ".join(f"{axis} {size:,}" for axis, size in record.sizes.items())
-        by_class = (" / ".join(f"{count:,}" for count in each) for each in counts)
-        rows.append((name, *by_class, sizes + (" (anchored)" if record.anchored else "")))
-    heads = ("graph", "estimation", "selection", "sites")
-    return [facts(str(store.path), about), "", table("Votes by graph", heads, rows, left=heads[3:])]
+def _cell(value: object) -> str:
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= 40 else f"{text[:39]}…"

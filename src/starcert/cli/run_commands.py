@@ -1,4 +1,4 @@
-"""`starcert init`, `train`, `certify`, `sweep` and `reproduce`: an example, the user's model and data, the studies.
+"""`starcert init`, `train`, `certify` and `sweep`: an example, and the user's model and data.
 
 The options of `train`, `certify` and `sweep` are the settings of a run.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -16,10 +16,10 @@ from typing import Annotated
 import typer
 
 from starcert.cli.command_line import JsonOption, app, report, show
-from starcert.cli.run_views import study_view, trained_object, trained_view
 from starcert.cli.setting_options import Given, with_settings
 from starcert.objects.threats import Threat, injected_nodes
 from starcert.report.blocks import Report, as_terminal, values_of
+from starcert.report.training_report import weights_in_words
 from starcert.runs.certification import certify_run, forecast
 from starcert.runs.example import KINDS, write_example
 from starcert.runs.grid import parse_grid, sweep_settings
@@ -28,18 +28,16 @@ from starcert.runs.settings import SETTINGS, SWEEP_SETTINGS, RunSettings, run_se
 from starcert.runs.sweep_report import PAGE, sweep_report
 from starcert.runs.sweep_run import run_sweep
 from starcert.runs.train_settings import TRAIN_SETTINGS
-from starcert.runs.training_run import train_run, training_settings
-from starcert.system.errors import InvalidParameterError, StarcertError
-from starcert.system.files import is_empty, write_whole
-from starcert.system.output import is_quiet, note
-from starcert.system.processes import available_cores
+from starcert.runs.training_run import TrainedRun, train_run, training_settings
+from starcert.system.errors import InvalidParameterError
+from starcert.system.output import duration, is_quiet, note
 
 RunArgument = Annotated[
     Path | None, typer.Argument(help="A file of settings; options override it.", metavar="RUN.TOML")
 ]
 _DRY_RUN = "Only report how many votes would be drawn and what they can certify."
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help=_DRY_RUN)]
-_QUICK = "Short for --set plan=decided: no more votes on a graph once --threat is certified, or unlikely to be."
+_QUICK = "Short for --set plan=decided: votes end once --threat is certified, or unlikely to be."
 _FEWER = (
     "Fewer votes answer whether this threat is certified, and nothing else: --quick took 31% of them for the example "
     "of starcert init under flips:2."
@@ -161,7 +159,47 @@ def train(run: Path | None, again: bool, as_json: bool, given: Given) -> None:
     settings, training = training_settings(_run_file(run), options, how)
     outcome = train_run(settings, training, again=again)
     then = _certify_command(run, given, settings)
-    report(as_json, partial(trained_object, outcome, then), partial(trained_view, outcome, then))
+    report(as_json, partial(_trained_object, outcome, then), partial(_trained_view, outcome, then))
+
+
+def _trained_object(outcome: TrainedRun, then: str) -> dict[str, object]:
+    """The result of a training, for programs; `then` is the command that comes next."""
+    made = outcome.made
+    return {
+        "weights": str(outcome.weights),
+        "page": str(outcome.page),
+        "trained_before": outcome.seconds is None,
+        "seconds": outcome.seconds,
+        "module": made["module"],
+        "noise": made["noise"],
+        "learned_from": outcome.what,
+        "epochs": made["history"][-1][0] + 1,
+        "best_epoch": made["best_epoch"] + 1,
+        "validation_accuracy": made["validation_accuracy"],
+        "majority_share": outcome.majority,
+        "class_names": list(outcome.class_names),
+        "class_weights": None if outcome.weighting is None else list(outcome.weighting.weights),
+        "next": then,
+    }
+
+
+def _trained_view(outcome: TrainedRun, then: str) -> Iterator[str]:
+    """The result of a training, and the command that comes next."""
+    made = outcome.made
+    place = os.path.relpath(outcome.weights)
+    if outcome.seconds is None:
+        yield f"{place} was trained so before; --again trains it anew."
+    else:
+        done, wanted = made["history"][-1][0] + 1, outcome.settings.epochs
+        early = "" if done == wanted else f" (of {wanted:,}; no better one after {outcome.settings.patience:,} more)"
+        epochs = f"{done:,} epochs{early} in {duration(outcome.seconds)}"
+        yield f"Trained {made['module']} on {outcome.what}: {epochs}, under {made['noise']}."
+        yield f"Wrote {place}. Its learning curve: {os.path.relpath(outcome.page)}"
+    if outcome.weighting is not None:
+        yield weights_in_words(outcome.weighting, outcome.class_names)
+    right = f"{made['validation_accuracy']:.1%} of noisy copies are right"
+    yield f"Kept: epoch {made['best_epoch'] + 1:,}, by validation: {right} (majority class {outcome.majority:.1%})."
+    yield f"Next: {then}"
 
 
 def _certify_command(run: Path | None, given: Given, settings: RunSettings) -> str:
@@ -229,75 +267,3 @@ def init(
         place = os.path.relpath(graphs[0].parent)
         wrote = f"run.toml, model.py, and {len(graphs)} graphs with their classes, in {place}"
     show(f"Wrote {wrote}.", f"Next: starcert {'train' if example == 'pyg' else 'certify'} {run}")
-
-
-_STUDY = "synthetic, samples, kernels, mutag, evidence, digits, cora, regression, or all."
-
-
-@app.command()
-def reproduce(
-    name: Annotated[str, typer.Argument(help=_STUDY, metavar="NAME")],
-    out: Annotated[
-        Path, typer.Option(help="A folder for figures, tables and the page; an interrupted run resumes there.")
-    ],
-    samples: Annotated[
-        int | None, typer.Option(help="Estimation votes for each graph. Default: as in the paper.")
-    ] = None,
-    seed: Annotated[
-        int, typer.Option(help="The seed of all votes. The same seed gives the same tables, byte by byte.")
-    ] = 1,
-    workers: Annotated[
-        int | None, typer.Option(help="Worker processes; results do not depend on them. Default: one per core.")
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer votes and levels: minutes become seconds.")] = False,
-) -> None:
-    """Reproduce a study of the paper: figures, tables, a page, and which of its claims hold.
-
-    Writes OUT/index.html (open it from disk), OUT/figures, OUT/tables and OUT/results.json. Interrupted runs resume:
-    repeat the command. The exit status is 1 when a claim comes out other than documented.
-
-    For example:
-
-    starcert reproduce synthetic --out build/synthetic --quick
-
-    starcert reproduce all --out build/paper
-    """
-    try:
-        import starcert_studies as studies  # noqa: PLC0415  (a package of its own)
-    except ModuleNotFoundError as error:
-        if error.name != "starcert_studies":
-            raise
-        hint = "pip install ./studies in a copy of starcert's repository, or run make setup there."
-        raise StarcertError(f"The studies are a package of their own, which is not installed here: {hint}") from error
-
-    if name == "all":
-        _check_folder_of_all(out, studies.STUDIES)
-    else:
-        studies.find_study(name, "NAME", "all")
-    n_workers = available_cores() if workers is None else workers
-    finished = []
-    for each in [each for each in studies.STUDIES if not studies.why_alone(each)] if name == "all" else [name]:
-        folder = out / each if name == "all" else out
-        finished.append(studies.reproduce(each, folder, samples=samples, seed=seed, workers=n_workers, quick=quick))
-        show(*study_view(finished[-1]))
-    if name == "all":
-        write_whole(out / "index.html", [studies.all_page(finished)])
-        show(f"All of it: {out / 'index.html'}")
-        for each in filter(studies.why_alone, studies.STUDIES):
-            show(f"Left out: {each}. {studies.why_alone(each)}")
-    if not all(check.as_documented for each in finished for check in each.checks):
-        raise typer.Exit(1)
-
-
-def _check_folder_of_all(out: Path, studies: Iterable[str]) -> None:
-    """The folder of all studies must hold nothing yet, or studies: an `index.html` of another kind stays as it is."""
-    names = set(studies)
-    begun = any((out / study / "settings.json").exists() for study in names)
-    if out.is_dir():  # a process that was killed may have left the empty folder of a study
-        there = (each for each in out.iterdir() if not (each.name in names and each.is_dir() and is_empty(each)))
-        foreign = not begun and any(there)
-    else:
-        foreign = os.path.lexists(out)
-    if foreign or (out / "settings.json").exists():
-        hint = "Give a new folder, or one that this command began."
-        raise InvalidParameterError("--out", "be empty or hold the studies", str(out), hint)

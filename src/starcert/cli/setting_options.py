@@ -16,7 +16,7 @@ from starcert.runs.declaration import Setting, check_options, set_values
 from starcert.runs.settings import SETTINGS
 from starcert.runs.train_settings import TRAIN_SETTINGS
 
-_SET = "Any other setting, as a file has it: family=all, columns.label='y'. All are in: starcert list settings."
+_SET = "Any other setting: family=all, columns.label='y' (starcert list settings)."
 _SET_OPTION = typer.Option("--set", help=_SET, metavar="KEY=VALUE")
 
 

@@ -67,7 +67,7 @@ def certify_run(
         place.begin(record)
         about = _provenance(ready, method)
         if method.blind:
-            about[BLIND] = blind_row(inputs, ready, place.blind_row(settings.store)).to_json()
+            about[BLIND] = blind_row(inputs, ready).to_json()
         if before is not None:
             for sentence in method.forecast(ready, place):
                 before(sentence)

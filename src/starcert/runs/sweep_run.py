@@ -63,7 +63,7 @@ def run_sweep(
         folder, n_levels = place.kept / "votes", len(settings.levels)
         folder.mkdir(exist_ok=True)
         stores = [folder / f"level-{number + 1:0{len(str(n_levels))}d}.db" for number in range(n_levels)]
-        blind = blind_row(inputs, first, place.blind_row(None))
+        blind = blind_row(inputs, first)
         if before is not None and not (place.finished and settings.run.plan == "decided"):  # then all was decided
             for sentence in forecast_of(first, stores, levels=True):  # each as soon as it is known
                 before(sentence)
