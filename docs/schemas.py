@@ -51,7 +51,7 @@ from starcert.objects.noise import Noise
 from starcert.runs import grid, run_file
 from starcert.runs.declaration import table_schema
 from starcert.runs.settings import GROUPS, SETTINGS, SWEEP_SETTINGS
-from starcert.runs.train_settings import TRAIN_SETTINGS, TrainSettings
+from starcert.runs.training_run import TRAIN_SETTINGS, TrainSettings
 
 __all__ = ["ARCHIVES", "FOLDER", "LAWS", "SCHEMAS", "archive_schema", "run_file_schema", "text_of"]
 

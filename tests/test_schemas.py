@@ -28,7 +28,7 @@ from starcert.runs.folder import RunRecord, run_file_text
 from starcert.runs.grid import Grid
 from starcert.runs.run_file import RunFileError, read_run_file
 from starcert.runs.settings import SETTINGS, run_settings
-from starcert.runs.train_settings import TRAIN_SETTINGS
+from starcert.runs.training_run import TRAIN_SETTINGS
 from starcert.system.errors import ArchiveError
 
 ROOT = Path(__file__).parent.parent

@@ -6,7 +6,7 @@ import logging
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from starcert.system import address_space  # noqa: F401  (first: it may end the command before numpy is imported)
+from starcert import system  # noqa: F401  (first: it may end the command before numpy is imported)
 
 if TYPE_CHECKING:
     from starcert import archive, baselines, classifiers, datasets, display, models, report, transforms

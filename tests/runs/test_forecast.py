@@ -36,17 +36,6 @@ def test_a_run_says_what_to_expect_before_its_table(project, here):
     assert dry.splitlines()[2:] == [needed, empty, fixed]
 
 
-def test_only_what_is_still_to_be_drawn_counts_and_nothing_is_said_when_all_is_there(project, here):
-    few = ("--plan", "decided", "--samples", 200)  # more votes may follow
-    assert here("certify", "run.toml", *few)[0] == 0
-    store = ("--plan", "decided", "--selection-samples", 100, "--store", "results/votes.db")
-    _, out, _ = here("certify", "run.toml", *store, "--out", "more")
-    assert "6 graphs, at most 500 votes each, 1,200 of all 3,000 still to be drawn." in said(out)[1]
-    for words in (("run.toml", *store, "--out", "more"), ("run.toml", *few, *store[2:], "--out", "third")):
-        status, out, _ = here("certify", *words)
-        assert (status, said(out)) == (0, [])
-
-
 HALF_MADE = """
 import os, sqlite3
 db = sqlite3.connect("votes.db", isolation_level=None)
@@ -144,8 +133,6 @@ def test_a_sweep_says_what_is_to_be_drawn(project, here):
     status, out, _ = here(*words)
     assert status == 0
     assert "votes each" not in out
-    (project / "sweep" / "votes" / "level-2.db").unlink()
-    assert "200 votes each, 1,200 of all 3,600 still to be drawn." in here(*words)[1]
 
 
 LARGE = """

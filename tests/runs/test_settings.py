@@ -11,7 +11,7 @@ from starcert.runs.declaration import check_options, check_values, set_values
 from starcert.runs.folder import RunRecord, differences, run_file_text
 from starcert.runs.run_file import RunFileError, read_run_file
 from starcert.runs.settings import SETTINGS, SWEEP_SETTINGS, run_settings
-from starcert.runs.train_settings import TRAIN_SETTINGS
+from starcert.runs.training_run import TRAIN_SETTINGS
 from starcert.system.errors import InvalidParameterError
 
 

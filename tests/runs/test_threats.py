@@ -10,8 +10,9 @@ import starcert as sc
 from starcert.datasets import Dataset
 from starcert.objects.binding import bind_all
 from starcert.runs.folder import plain_value
+from starcert.runs.inputs import check_threat, with_spares
 from starcert.runs.run_file import read_run_file
-from starcert.runs.threats import as_threat, check_threat, digest_of_files, threat_text, with_spares, without_folders
+from starcert.runs.setting_values import as_threat, digest_of_files, threat_text, without_folders
 from starcert.runs.user_code import UserCodeError
 from starcert.system.errors import InvalidParameterError
 

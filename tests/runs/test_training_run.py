@@ -12,8 +12,7 @@ from starcert.cli.run_commands import _trained_view as trained_view
 from starcert.runs.declaration import UnknownSettingError, check_options, check_values
 from starcert.runs.run_file import read_run_file
 from starcert.runs.settings import SETTINGS
-from starcert.runs.train_settings import TRAIN_SETTINGS, TrainSettings
-from starcert.runs.training_run import train_run, training_settings
+from starcert.runs.training_run import TRAIN_SETTINGS, TrainSettings, train_run, training_settings
 from starcert.system.errors import InvalidParameterError, StarcertError, StarcertWarning
 
 torch = pytest.importorskip("torch")

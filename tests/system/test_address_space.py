@@ -6,7 +6,7 @@ import sys
 import pytest
 import runs_worlds as worlds
 
-from starcert.system import address_space
+import starcert.system as address_space
 
 pytest.importorskip("resource")
 

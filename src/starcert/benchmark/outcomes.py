@@ -22,7 +22,7 @@ from starcert.math.channels import MAX_RADIUS
 from starcert.math.frontier import levels_of
 from starcert.objects import Partition
 from starcert.objects.threats import THREATS, Threat
-from starcert.runs.threats import as_threat
+from starcert.runs.setting_values import as_threat
 
 ANY = MAX_RADIUS  # certified against attacks of any size: no threat has larger ones
 KINDS = {"flips": (None,), "deletions": (".delete",), "additions": (".add",), "rewire": (".delete", ".add")}

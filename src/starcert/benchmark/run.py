@@ -18,7 +18,7 @@ from starcert.benchmark.networks import Networks, NodeNetworks, here
 from starcert.benchmark.outcomes import fewer, kind_of, read_threat
 from starcert.benchmark.results import Line, lines_of, write_outputs
 from starcert.benchmark.settings import GROUPS, MODELS, Benchmark, reference_to
-from starcert.runs.threats import digest_of_files
+from starcert.runs.setting_values import digest_of_files
 from starcert.runs.user_code import running_user_code
 from starcert.system.errors import InvalidParameterError, StarcertError, whole_number
 from starcert.system.files import versions, write_whole

@@ -16,9 +16,8 @@ from starcert.cli.command_line import app, show
 from starcert.cli.setting_options import Given, with_settings
 from starcert.system.errors import InvalidParameterError, StarcertError, needing
 from starcert.system.files import is_empty, write_whole
-from starcert.system.output import note
+from starcert.system.output import note, table
 from starcert.system.processes import available_cores
-from starcert.system.tables import table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

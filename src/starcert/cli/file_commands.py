@@ -20,8 +20,7 @@ from starcert.report.findings import anchored_notice
 from starcert.runs.run_file import CERTIFICATES, REPORT
 from starcert.runs.run_methods import rerun_file
 from starcert.system.errors import ArchiveError, InvalidParameterError, StarcertError, did_you_mean
-from starcert.system.output import at_most
-from starcert.system.tables import facts, table
+from starcert.system.output import at_most, facts, table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -17,7 +17,7 @@ from starcert.objects.noise import Noise
 from starcert.runs.setting_values import parse_counts, parse_noise, parse_radius
 from starcert.runs.settings import SETTINGS
 from starcert.system.errors import InvalidParameterError, StarcertError
-from starcert.system.tables import table
+from starcert.system.output import table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

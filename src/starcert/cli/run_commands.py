@@ -27,8 +27,7 @@ from starcert.runs.run_file import RunFile, read_run_file
 from starcert.runs.settings import SETTINGS, SWEEP_SETTINGS, RunSettings, run_settings
 from starcert.runs.sweep_report import PAGE, sweep_report
 from starcert.runs.sweep_run import run_sweep
-from starcert.runs.train_settings import TRAIN_SETTINGS
-from starcert.runs.training_run import TrainedRun, train_run, training_settings
+from starcert.runs.training_run import TRAIN_SETTINGS, TrainedRun, train_run, training_settings
 from starcert.system.errors import InvalidParameterError
 from starcert.system.output import duration, is_quiet, note
 

@@ -14,7 +14,7 @@ from msgspec import NODEFAULT
 from starcert.cli.command_line import DebugOption, QuietOption
 from starcert.runs.declaration import Setting, check_options, set_values
 from starcert.runs.settings import SETTINGS
-from starcert.runs.train_settings import TRAIN_SETTINGS
+from starcert.runs.training_run import TRAIN_SETTINGS
 
 _SET = "Any other setting: family=all, columns.label='y' (starcert list settings)."
 _SET_OPTION = typer.Option("--set", help=_SET, metavar="KEY=VALUE")
@@ -46,7 +46,7 @@ def with_settings(
     The command receives its own options by name, and `given`, which has what all others say.
     """
     annotations: dict[str, Any] = {}
-    for key, setting in sorted(known.items(), key=lambda item: item[1].default is not NODEFAULT):
+    for key, setting in sorted(known.items(), key=lambda item: not item[1].example):
         option = typer.Option(
             *([] if setting.is_flag else [setting.option]),
             help=setting.summary + _default_of(setting),

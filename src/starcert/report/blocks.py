@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeAlias
 
 from typing_extensions import override
 
-from starcert.system.tables import facts, table
+from starcert.system.output import facts, table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

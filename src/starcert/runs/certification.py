@@ -68,8 +68,8 @@ def certify_run(
         about = _provenance(ready, method)
         if method.blind:
             about[BLIND] = blind_row(inputs, ready).to_json()
-        if before is not None:
-            for sentence in method.forecast(ready, place):
+        if before is not None and not place.finished:
+            for sentence in method.forecast(ready, dry=False):
                 before(sentence)
         with voting_workers(ready.base, settings.model, settings.workers, note, ready.sent) as executor:
             archive = method.certify(ready, place, executor, about)
@@ -88,7 +88,7 @@ def forecast(settings: RunSettings) -> Iterator[str]:
     yield from inputs.notes
     ready = try_model(settings, inputs)
     yield from other_noise(settings.weights, [settings.noise])
-    yield from _checked_method(ready).forecast(ready, None)
+    yield from _checked_method(ready).forecast(ready, dry=True)
 
 
 def _checked_method(ready: TriedModel) -> RunMethod:

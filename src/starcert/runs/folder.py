@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 import tomlkit
-from tomlkit.exceptions import TOMLKitError
 
 from starcert import __version__
 from starcert.classifiers.values import ValueRange
@@ -32,8 +31,8 @@ from starcert.objects.laws import defined_law
 from starcert.objects.threats import Threat
 from starcert.runs.grid import Grid
 from starcert.runs.run_file import EXPECTED, OF_SWEEPS, RUN, RunFile, RunFileError, read_run_file
+from starcert.runs.setting_values import threat_text
 from starcert.runs.settings import CERTIFICATE_SETTINGS, SETTINGS, RunSettings
-from starcert.runs.threats import threat_text
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import holding_lock, is_empty, is_user_module, write_whole
@@ -43,7 +42,6 @@ VOTES = "votes.db"
 # others, a store refuses
 _FIXED_ONCE_USED = {"samples", "selection_samples", "evidence", "fallback", "threshold"}
 _TABLES = ("noise", "regions", "columns", "node_sites", "alphabets", "fractions", "spare_node")
-_HEAD = 2  # lines that say how the file was made
 
 
 @dataclass(frozen=True)
@@ -148,17 +146,6 @@ def _relative(path: Path, folder: Path) -> str:
         return path.as_posix()
 
 
-def _says_all(file: Path, text: str) -> bool:
-    """True if a run file has the values of a text, except workers, and its comments below the head."""
-    try:
-        there = file.read_text(encoding="utf-8-sig")
-        known, new = (tomlkit.parse(each).unwrap() | {"workers": 1} for each in (there, text))
-        same = known == new
-    except (OSError, ValueError, TOMLKitError):
-        return False
-    return same and all(line in there for line in text.splitlines()[_HEAD:] if line.startswith("#"))
-
-
 def differences(there: RunFile, record: RunRecord) -> list[str]:
     """Every difference that makes a stored run another one than this; workers and places of files make none."""
     grid, settings = record.grid, record.settings
@@ -207,10 +194,8 @@ class OutputFolder:
         return store or self.kept / VOTES
 
     def write_run_file(self, record: RunRecord) -> None:
-        """Writes the run file that repeats the run from its folder; one that says the same stays as it is."""
-        text = run_file_text(record, folder=self.final)
-        if not _says_all(self.kept / RUN, text):
-            write_whole(self.kept / RUN, [text])
+        """Writes the run file that repeats the run from its folder."""
+        write_whole(self.kept / RUN, [run_file_text(record, folder=self.final)])
 
     def check_place(self) -> None:
         """Refuses a place that cannot be an output folder, before any work is done."""

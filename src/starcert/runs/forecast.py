@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 
 from starcert.claims.metrics import votes_needed
 from starcert.classifiers.base import named_classes
@@ -15,45 +13,31 @@ from starcert.objects.threats.base import refuse_many
 from starcert.objects.words import Words
 from starcert.report.findings import fixed_pairs, invisible_sites
 from starcert.runs.inputs import TriedModel
-from starcert.runs.settings import RunSettings
-from starcert.system.errors import StoreError
 from starcert.system.output import quantity
 from starcert.voting.plans import check_memory, default_selection
-from starcert.voting.store import VoteStore
-from starcert.voting.store.file import target_file
 
 MAX_NEEDED = 8  # kinds of attacks whose votes are computed and written out
 
 
-def forecast_of(
-    ready: TriedModel, stores: Sequence[Path | None], *, levels: bool = False, classes: bool = True
-) -> Iterator[str]:
-    """The forecast of a run whose model was tried, or of the `levels` of a sweep.
-
-    Nothing is said if all votes are in the stores, one for the run or for each level. What votes need is about classes.
-    """
+def forecast_of(ready: TriedModel, n_levels: int = 0, *, classes: bool = True) -> Iterator[str]:
+    """The forecast of a run whose model was tried, or of the levels of a sweep; what votes need is about classes."""
     problem, settings = ready.problem, ready.settings
     if settings.evidence and all(problem.without_evidence):
         settings = settings.changed(evidence=False, own_samples=None, collective=False)
         ready = replace(ready, settings=settings)
     further = settings.max_own_votes
-    begun = [left for store in stores if (left := _clean_votes_left(ready, store))]
-    if not begun:
-        return
     names = ready.data.class_names
     if classes and names != tuple(map(str, range(len(names)))):
         yield f"Classes: {named_classes(names)}"
     check_memory(ready.job)
     words = Words.of(problem.sites, nodes=settings.targets == "nodes")
     objects = quantity(len(problem), words.whole)
-    each = settings.samples + _selection(settings) + further
-    total, left = each * len(problem) * len(stores), sum(begun) + further * len(problem) * len(begun)
-    on = f"{quantity(len(stores), 'level')} on " if levels else ""
+    each = settings.samples + (settings.selection_samples or default_selection(settings.samples)) + further
+    on = f"{quantity(n_levels, 'level')} on " if n_levels else ""
     most = "at most " if settings.plan == "decided" or further else ""
-    attacked = ", those at attacked ones included" if further and not levels else ""
-    rest = f", {left:,} of all {total:,} still to be drawn" if left < total else ""
-    yield f"{on}{objects}, {most}{each:,} votes each{attacked}{rest}."
-    if levels:
+    attacked = ", those at attacked ones included" if further and not n_levels else ""
+    yield f"{on}{objects}, {most}{each:,} votes each{attacked}."
+    if n_levels:
         return
     yield from _listed(ready, words)
     yield from _needed(ready, words) if classes else ()
@@ -63,24 +47,6 @@ def forecast_of(
             yield f"Empty: {axis} has no sites in {empty:,} of {objects}."
     fixed = fixed_pairs([sites.n_fixed for sites in problem.sites], words)
     yield from filter(None, (fixed, invisible_sites(problem.noise, problem.capacities, problem.anchored)))
-
-
-def _selection(settings: RunSettings) -> int:
-    """The most selection votes on each object."""
-    return settings.selection_samples or default_selection(settings.samples)
-
-
-def _clean_votes_left(ready: TriedModel, store: Path | None) -> int:
-    """The number of votes on the objects themselves that are not in a store yet."""
-    wanted = {"selection": _selection(ready.settings), "estimation": ready.settings.samples}
-    left = sum(wanted.values()) * len(ready.problem)
-    if store is not None and (file := target_file(store)).exists() and file.stat().st_size:
-        # Who opens it for writing says what is wrong with it. One that was killed as it was made has nothing in it.
-        with suppress(StoreError), VoteStore.read(file) as kept:
-            for graph in range(min(len(kept.graphs), len(ready.problem))):
-                for purpose, n in wanted.items():
-                    left -= min(n, sum(samples for _, samples, _ in kept.tallies(graph, purpose)))
-    return left
 
 
 def _listed(ready: TriedModel, words: Words) -> Iterator[str]:

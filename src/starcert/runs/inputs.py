@@ -26,10 +26,11 @@ from starcert.objects.kinds import kind_of
 from starcert.objects.noise import Noise
 from starcert.objects.regions import build
 from starcert.objects.rule import Rule, stated_by_author
+from starcert.objects.threats import Threat, UnfitError, attackable, injected_nodes, with_spare_nodes
 from starcert.runs.models import as_classifier, call_model, put_weights, refuse_model
+from starcert.runs.setting_values import digest_of_files
 from starcert.runs.settings import RunSettings
 from starcert.runs.sources import load_graphs, with_node_labels
-from starcert.runs.threats import check_threat, digest_of_files, with_spares
 from starcert.runs.user_code import Reference, running_user_code
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 from starcert.system.output import note, progress_bar
@@ -185,6 +186,40 @@ def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = 
     known = (labels if nodes is None else nodes.labels(labels)).tolist() if data.known else None
     threat = digest_of_files(settings.threat)
     return TriedModel(settings, settings.model.digest, base, data, inputs.rule, known, job, threat, tuple(answers))
+
+
+def check_threat(threat: Threat | None, problem: Problem, data: Dataset) -> None:
+    """Refuses a threat that does not fit the objects, by name: before they are shown to the model."""
+    if threat is None or threat.by_radius:
+        return
+    for name, sites in zip(data.names, problem.sites, strict=True):
+        try:
+            threat.check(attackable(sites, problem.noise))
+        except UnfitError as error:
+            parameter, requirement, got, hint = error.args
+            hint = hint or "Ask about another threat: any flips, such as flips:1, fit everything."
+            got = f"{got} ({kind_of(sites.clean).word} {name!r}, threat {threat})"
+            raise UnfitError(parameter, requirement, got, hint) from None
+
+
+def with_spares(data: Dataset, threat: Threat | None, entries: Mapping[str, object]) -> Dataset:
+    """The data with the spare nodes that a threat injects, which have these data and no edges."""
+    names = injected_nodes(threat)
+    if entries and not names:
+        raise InvalidParameterError("spare_node", "needs a threat that injects nodes, such as --threat inject:2.")
+    if names and (data.of_nodes or not all(isinstance(each, Graph) for each in data.graphs)):
+        hint = "For nodes of one graph, name some that are there: controlled:2,nodes=a|b."
+        raise InvalidParameterError("threat", f"injects nodes, so graphs must be classified. {hint}")
+    found = []
+    for name, graph in zip(data.names, data.graphs, strict=True) if names else ():
+        new = [each for each in names if each not in map(str, graph.nodes)]
+        try:
+            found.append(with_spare_nodes(graph, {key: [each] * len(new) for key, each in entries.items()}, names=new))
+        except InvalidParameterError as error:
+            hint = 'Write a table [spare_node] into the run file, with a line such as element = "C" for each.'
+            got = f"{error.args[2]} for graph {name!r}"
+            raise InvalidParameterError("spare_node", error.args[1], got, hint) from None
+    return replace(data, graphs=tuple(found)) if names else data
 
 
 class UserRule:

@@ -14,7 +14,7 @@ from tomlkit.exceptions import TOMLKitError
 from starcert.runs.declaration import UnknownSettingError, check_values
 from starcert.runs.grid import Grid
 from starcert.runs.settings import GROUPS, SETTINGS
-from starcert.runs.train_settings import TRAIN_SETTINGS
+from starcert.runs.training_run import TRAIN_SETTINGS
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.processes import in_words
 

@@ -27,8 +27,8 @@ from starcert.runs.folder import OutputFolder
 from starcert.runs.forecast import forecast_of
 from starcert.runs.inputs import TriedModel, read_inputs, try_model
 from starcert.runs.run_file import RUN, read_run_file
+from starcert.runs.setting_values import without_folders
 from starcert.runs.settings import run_settings
-from starcert.runs.threats import without_folders
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.output import quantity
 from starcert.voting.plans import Evidence, Voting
@@ -55,8 +55,8 @@ class RunMethod(ABC):
         """The method in Python, with the model and the regions of the run."""
 
     @abstractmethod
-    def forecast(self, ready: TriedModel, place: OutputFolder | None) -> Iterator[str]:
-        """The forecast before it begins in a folder, or without one, sentence by sentence."""
+    def forecast(self, ready: TriedModel, *, dry: bool) -> Iterator[str]:
+        """The forecast before it begins, sentence by sentence; a dry run has notes on what would be left out, too."""
 
     @abstractmethod
     def certify(
@@ -87,12 +87,10 @@ class Smoothed(RunMethod):
         return SmoothedClassifier(ready.base, ready.problem.noise, ready.rule, fallback=ready.fallback)
 
     @override
-    def forecast(self, ready: TriedModel, place: OutputFolder | None) -> Iterator[str]:
-        settings = ready.settings
-        if place is None and settings.evidence:  # its sentences may be of what was left out
-            possible_evidence(ready.problem, Evidence(settings.own_samples))
-        if place is None or not (place.finished and settings.plan == "decided"):  # then there are no votes to come
-            yield from forecast_of(ready, [None if place is None else place.votes(settings.store)])
+    def forecast(self, ready: TriedModel, *, dry: bool) -> Iterator[str]:
+        if dry and ready.settings.evidence:
+            possible_evidence(ready.problem, Evidence(ready.settings.own_samples))
+        yield from forecast_of(ready)
 
     @override
     def certify(
@@ -154,7 +152,7 @@ class Exact(RunMethod):
         return ExactClassifier(ready.base, ready.problem.noise, ready.rule)
 
     @override
-    def forecast(self, ready: TriedModel, place: OutputFolder | None) -> Iterator[str]:
+    def forecast(self, ready: TriedModel, *, dry: bool) -> Iterator[str]:
         threat, most_on_each = without_folders(ready.settings.threat), ready.settings.max_attacks
         assert threat is not None  # settings that try attacks have one
         trial = Trial(ready.job, threat, most_on_each)
@@ -219,9 +217,8 @@ class Values(RunMethod):
         return SmoothedRegressor(ready.base, ready.problem.noise, ready.rule)
 
     @override
-    def forecast(self, ready: TriedModel, place: OutputFolder | None) -> Iterator[str]:
-        store = None if place is None else place.votes(ready.settings.store)
-        yield from forecast_of(ready, [store], classes=False)
+    def forecast(self, ready: TriedModel, *, dry: bool) -> Iterator[str]:
+        yield from forecast_of(ready, classes=False)
 
     @override
     def certify(

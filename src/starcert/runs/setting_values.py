@@ -9,12 +9,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
+from urllib.parse import quote, unquote
 
 from msgspec import Meta
 
 from starcert.datasets.table_files import MAX_VALUES
+from starcert.objects.content import digest
 from starcert.objects.laws import Law, law_from_json, law_from_text
 from starcert.objects.noise import Noise
+from starcert.objects.threats import Threat, read_threat
 from starcert.runs.declaration import Setting, items, renaming
 from starcert.runs.user_code import Reference, TuName, place_of
 from starcert.system.errors import InvalidParameterError, did_you_mean, whole_number
@@ -50,7 +53,6 @@ class RunSetting(Setting):
     in_sweeps: bool = True  # whether `starcert sweep` has it
     of_sweeps: bool = False  # whether a sweep may have a value of its own, in the table [sweep] of a run file
     in_training: bool = False  # whether `starcert train` has it
-    sweep_help: str = ""  # what it is for a sweep; "": the same
     sweep_shown: str = ""  # its default for a sweep, in words; "": the same
     recorded: bool = True  # whether certificates say it, in how they were made
     written: bool = True  # whether the run file in the output folder repeats it
@@ -131,6 +133,45 @@ def as_noise(table: Mapping[str, object], base: Path, name: str) -> Noise:
 def law_finder(base: Path, name: str) -> Callable[[str], object]:
     """Finds the laws that a run names by a Python file, from this folder, or by a module."""
     return lambda text: Reference.parse(text, base, name).load(Law)
+
+
+_FILE = r"[^\s(|=,:]+\.py(?=:)"  # in the text of a threat: the file of one of your own, or of a function
+
+
+def as_threat(value: object, base: Path, name: str) -> Threat:
+    """A threat, or what its text describes; Python files in the text are named from `base`, then by whole paths."""
+    if isinstance(value, Threat):
+        return value
+    text = re.sub(_FILE, lambda file: quote(place_of(unquote(file[0]), base, name).as_posix()), str(value))
+    return read_threat(text, name, find=lambda each: Reference.parse(each, base, name).load(Threat))
+
+
+def threat_text(threat: Threat, called: Callable[[Path], str]) -> str:
+    """The text of a threat, with what its Python files are called."""
+    return re.sub(_FILE, lambda file: quote(called(Path(unquote(file[0])))), str(threat))
+
+
+def _files(threat: Threat | None) -> list[Path]:
+    return [Path(unquote(file)) for file in dict.fromkeys(re.findall(_FILE, str(threat)))]
+
+
+def digest_of_files(threat: Threat | None) -> str | None:
+    """A digest of the content of the Python files in a threat; None if it has none."""
+    files = _files(threat)
+    return digest([file.read_bytes() for file in files]) if files else None
+
+
+def without_folders(threat: Threat | None) -> Threat | None:
+    """The same threat, with nothing but the names of its Python files in its text: certificates know no places."""
+    files = {file.name: file for file in _files(threat)}
+    if threat is None or len(files) < max(1, len(_files(threat))):
+        return threat
+
+    def find(reference: str) -> object:
+        file, _, name = reference.rpartition(":")
+        return Reference(files[file], name).load(Threat)
+
+    return read_threat(threat_text(threat, lambda file: file.name), find=find)
 
 
 def as_fallback(text: str, base: Path, name: str) -> Reference | str:

@@ -64,8 +64,8 @@ def run_sweep(
         folder.mkdir(exist_ok=True)
         stores = [folder / f"level-{number + 1:0{len(str(n_levels))}d}.db" for number in range(n_levels)]
         blind = blind_row(inputs, first)
-        if before is not None and not (place.finished and settings.run.plan == "decided"):  # then all was decided
-            for sentence in forecast_of(first, stores, levels=True):  # each as soon as it is known
+        if before is not None and not place.finished:
+            for sentence in forecast_of(first, n_levels):  # each as soon as it is known
                 before(sentence)
         levels, anchored = [], dict[str, None]()
         for certificates, ready in _levels(settings, inputs, first, one_model, stores, note):
