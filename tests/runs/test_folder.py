@@ -75,6 +75,20 @@ def test_the_same_run_again_replaces_what_is_there(settings):
     assert not place.partial.exists()
 
 
+def test_a_run_file_keeps_its_comments_until_it_says_something_else(settings):
+    place = OutputFolder(settings.out)
+    place.begin(RunRecord(settings, DIGESTS))
+    file = place.kept / RUN
+    mine = file.read_text().replace("\nseed = ", "\n# lucky\nseed = ")
+    file.write_text(mine)
+    place.write_run_file(RunRecord(settings, DIGESTS))
+    assert file.read_text() == mine
+    place.write_run_file(RunRecord(settings, DIGESTS, comments=["The noise is that of level 2."]))
+    assert "level 2" in file.read_text()
+    place.write_run_file(RunRecord(settings.changed(alpha=0.02), DIGESTS))
+    assert read_run_file(file).values["alpha"] == 0.02
+
+
 def test_an_empty_folder_may_be_the_output(settings):
     settings.out.mkdir()
     place = OutputFolder(settings.out)

@@ -9,13 +9,12 @@ import json
 import os
 import shlex
 from collections.abc import Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from starcert.cli.command_line import JsonOption, app, report, show
+from starcert.cli.command_line import JsonOption, app, show
 from starcert.cli.setting_options import Given, with_settings
 from starcert.objects.threats import Threat, injected_nodes
 from starcert.report.blocks import Report, as_terminal, values_of
@@ -37,11 +36,6 @@ RunArgument = Annotated[
 _DRY_RUN = "Only report how many votes would be drawn and what they can certify."
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help=_DRY_RUN)]
 _QUICK = "Short for --set plan=decided: votes end once --threat is certified, or unlikely to be."
-_FEWER = (
-    "Fewer votes answer whether this threat is certified, and nothing else: --quick took 31% of them for the example "
-    "of starcert init under flips:2."
-)
-MANY = 5_000  # votes on a graph from which on fewer would be felt
 QuickOption = Annotated[bool, typer.Option("--quick", help=_QUICK)]
 GridOption = Annotated[
     list[str] | None,
@@ -86,9 +80,6 @@ def certify(run: Path | None, dry_run: bool, quick: bool, as_json: bool, given: 
     expected = _still_expected(file.expected, options)
     outcome = certify_run(settings, expected=expected, note=note, before=None if as_json or is_quiet() else show)
     _show(outcome.found, {"folder": outcome.folder, "report": outcome.report}, as_json)
-    asks_one_thing = settings.threat is not None and settings.plan == "fixed" and not settings.exact
-    if asks_one_thing and settings.samples >= MANY and not as_json:
-        show(_FEWER)
 
 
 def _show(found: Report, places: Mapping[str, Path], as_json: bool) -> None:
@@ -158,28 +149,11 @@ def train(run: Path | None, again: bool, as_json: bool, given: Given) -> None:
     settings, training = training_settings(_run_file(run), options, how)
     outcome = train_run(settings, training, again=again)
     then = _certify_command(run, given, settings)
-    report(as_json, partial(_trained_object, outcome, then), partial(_trained_view, outcome, then))
-
-
-def _trained_object(outcome: TrainedRun, then: str) -> dict[str, object]:
-    """The result of a training, for programs; `then` is the command that comes next."""
-    made = outcome.made
-    return {
-        "weights": str(outcome.weights),
-        "page": str(outcome.page),
-        "trained_before": outcome.seconds is None,
-        "seconds": outcome.seconds,
-        "module": made["module"],
-        "noise": made["noise"],
-        "learned_from": outcome.what,
-        "epochs": made["history"][-1][0] + 1,
-        "best_epoch": made["best_epoch"] + 1,
-        "validation_accuracy": made["validation_accuracy"],
-        "majority_share": outcome.majority,
-        "class_names": list(outcome.class_names),
-        "class_weights": None if outcome.weighting is None else list(outcome.weighting.weights),
-        "next": then,
-    }
+    if not as_json:
+        show(*_trained_view(outcome, then))
+        return
+    told = {"weights": str(outcome.weights), "page": str(outcome.page), "trained_before": outcome.seconds is None}
+    print(json.dumps({**told, "seconds": outcome.seconds, **values_of(outcome.report), "next": then}))
 
 
 def _trained_view(outcome: TrainedRun, then: str) -> Iterator[str]:

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import tomlkit
+from tomlkit.exceptions import TOMLKitError
 
 from starcert import __version__
 from starcert.classifiers.values import ValueRange
@@ -41,6 +42,7 @@ VOTES = "votes.db"
 
 # others, a store refuses
 _FIXED_ONCE_USED = {"samples", "selection_samples", "evidence", "fallback", "threshold"}
+_HEAD = 2  # lines that say how the file was made
 _TABLES = ("noise", "regions", "columns", "node_sites", "alphabets", "fractions", "spare_node")
 
 
@@ -146,6 +148,16 @@ def _relative(path: Path, folder: Path) -> str:
         return path.as_posix()
 
 
+def _says_all(file: Path, text: str) -> bool:
+    """True if a run file has the values of a text, except workers, and its comments below the head."""
+    try:
+        there = file.read_text(encoding="utf-8-sig")
+        known, new = (tomlkit.parse(each).unwrap() | {"workers": 1} for each in (there, text))
+    except (OSError, ValueError, TOMLKitError):
+        return False
+    return known == new and all(line in there for line in text.splitlines()[_HEAD:] if line.startswith("#"))
+
+
 def differences(there: RunFile, record: RunRecord) -> list[str]:
     """Every difference that makes a stored run another one than this; workers and places of files make none."""
     grid, settings = record.grid, record.settings
@@ -194,8 +206,10 @@ class OutputFolder:
         return store or self.kept / VOTES
 
     def write_run_file(self, record: RunRecord) -> None:
-        """Writes the run file that repeats the run from its folder."""
-        write_whole(self.kept / RUN, [run_file_text(record, folder=self.final)])
+        """Writes the run file that repeats the run from its folder; one that says the same stays as it is."""
+        text = run_file_text(record, folder=self.final)
+        if not _says_all(self.kept / RUN, text):
+            write_whole(self.kept / RUN, [text])
 
     def check_place(self) -> None:
         """Refuses a place that cannot be an output folder, before any work is done."""
