@@ -166,13 +166,6 @@ def made(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_help_has_examples():
-    said = starcert("reproduce", "--help").stdout
-    assert "starcert reproduce synthetic --out" in said
-    for name in (*NAMES, "all"):
-        assert name in said
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("study", "n_checks"),

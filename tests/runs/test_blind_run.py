@@ -17,13 +17,12 @@ from starcert.report.blocks import as_terminal, values_of
 from starcert.report.comparison import compare
 from starcert.report.comparison_report import comparison_notices, write_comparison
 from starcert.report.worth import Worth
-from starcert.runs.certification import certify_run
+from starcert.runs.certification import certify_run, run_sweep
 from starcert.runs.declaration import check_values
 from starcert.runs.grid import parse_grid, sweep_settings
 from starcert.runs.run_file import RunFile
 from starcert.runs.settings import SETTINGS, run_settings
 from starcert.runs.sweep_report import sweep_report
-from starcert.runs.sweep_run import run_sweep
 from starcert.system.errors import StarcertError
 
 pytest.importorskip("sklearn")

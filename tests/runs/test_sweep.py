@@ -12,14 +12,13 @@ import runs_worlds as worlds
 
 import starcert as sc
 from starcert.methods.smoothed import SmoothedClassifier
-from starcert.runs.certification import certify_run
+from starcert.runs.certification import certify_run, run_sweep
 from starcert.runs.declaration import check_values
 from starcert.runs.grid import parse_grid, sweep_settings
 from starcert.runs.inputs import read_inputs, try_model
 from starcert.runs.run_file import read_run_file
 from starcert.runs.settings import SETTINGS
 from starcert.runs.sweep_report import tie_sentence
-from starcert.runs.sweep_run import run_sweep
 from starcert.system.errors import StarcertError
 
 GRID = "hub=0.02,0.2,bridge=0.3,0.45"

@@ -44,7 +44,7 @@ COMMANDS = {
     ),
     "compare": ("file_commands", "Compare two or more runs on the same graphs."),
     "init": ("run_commands", "Write an example to start from: a commented run.toml, a model, and small graphs."),
-    "list": ("list_commands", "List what there is to choose from: threats, regions, laws, methods, data, settings."),
+    "list": ("setting_options", "List what there is to choose from: threats, regions, laws, methods, data, settings."),
     "radius": ("radius_commands", "Compute what a noise certifies: one radius, or all from a bound or votes."),
     "reproduce": (
         "benchmark_commands",

@@ -19,13 +19,12 @@ from starcert.cli.setting_options import Given, with_settings
 from starcert.objects.threats import Threat, injected_nodes
 from starcert.report.blocks import Report, as_terminal, values_of
 from starcert.report.training_report import weights_in_words
-from starcert.runs.certification import certify_run, forecast
+from starcert.runs.certification import certify_run, forecast, run_sweep
 from starcert.runs.example import KINDS, write_example
 from starcert.runs.grid import parse_grid, sweep_settings
 from starcert.runs.run_file import RunFile, read_run_file
 from starcert.runs.settings import SETTINGS, SWEEP_SETTINGS, RunSettings, run_settings
 from starcert.runs.sweep_report import PAGE, sweep_report
-from starcert.runs.sweep_run import run_sweep
 from starcert.runs.training_run import TRAIN_SETTINGS, TrainedRun, train_run, training_settings
 from starcert.system.errors import InvalidParameterError
 from starcert.system.output import duration, is_quiet, note

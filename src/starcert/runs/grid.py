@@ -191,6 +191,7 @@ def parse_grid(texts: Sequence[str]) -> Grid:
 
 
 def _factors(region: object, given: object, name: str, base: Path) -> Iterator[Factor]:
+    """The factor of a region, or those of its axes where they are given apart."""
     if not isinstance(region, str) or "." in region:
         raise InvalidParameterError(name, "name regions without dots", region, _HINT)
     apart = isinstance(given, Mapping)
