@@ -18,7 +18,7 @@ from starcert.cli.command_line import JsonOption, app, show
 from starcert.cli.setting_options import Given, with_settings
 from starcert.objects.threats import Threat, injected_nodes
 from starcert.report.blocks import Report, as_terminal, values_of
-from starcert.report.training_report import weights_in_words
+from starcert.report.other_reports import weights_in_words
 from starcert.runs.certification import certify_run, forecast, run_sweep
 from starcert.runs.example import KINDS, write_example
 from starcert.runs.grid import parse_grid, sweep_settings
