@@ -32,6 +32,7 @@ from starcert.runs.user_code import voting_workers
 from starcert.system.errors import InvalidParameterError, StarcertError, StoreSettingsError
 from starcert.system.files import write_whole
 from starcert.system.output import csv_lines, duration
+from starcert.voting.store.file import target_file
 
 Say = Callable[[str], None]  # receives a sentence
 
@@ -78,6 +79,8 @@ def certify_run(
         about = _provenance(ready, method)
         if method.blind:
             about[BLIND] = blind_row(inputs, ready).to_json()
+        if settings.store is not None:
+            target_file(settings.store)  # a folder that is missing is reported before the forecast
         if before is not None and not place.finished:
             for sentence in method.forecast(ready, dry=False):
                 before(sentence)
