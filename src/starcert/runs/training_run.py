@@ -136,7 +136,7 @@ class _Lesson:
     truth: Sequence[int]  # the classes of what decides
     taught: Sequence[int]  # the classes of what is learned from
     class_names: Sequence[str]
-    fit: Callable[..., models.Training]  # takes settings by name; trains in place, or goes on from a `checkpoint`
+    fit: "Callable[..., models.Training]"  # takes settings by name; trains in place, or goes on from a `checkpoint`
 
 
 def training_settings(
