@@ -153,8 +153,8 @@ def _from_function(
     except InvalidParameterError as error:
         described = "starcert.classifiers.from_callable(function, n_classes=…, description=…)"
         hint = f"Let {reference.name} return {described}, with another description whenever the answers change."
-        requirement = "return a function whose content can be identified"
-        raise InvalidParameterError("model", requirement, error.args[2], hint) from error
+        why = error.args[1].removeprefix("is needed, ")
+        raise InvalidParameterError("model", f"cannot be identified, {why}", hint=hint) from error
     name = getattr(function, "__qualname__", type(function).__name__)
     # The digest of the whole file covers most of what a function calls in ways that cannot be followed.
     description = f"{name} of {reference.file.name} {reference.digest} {content}"
