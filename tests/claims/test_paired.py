@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.claims.gains import difference_of_counts
+from starcert.claims.gains import difference_of_counts, share_interval
 from starcert.claims.metrics import structure_gain
 from starcert.system.errors import InvalidParameterError
 
@@ -84,6 +84,7 @@ def test_the_interval_of_a_difference_holds_at_every_truth(n):
 
 
 def test_the_interval_holds_the_true_gain():
+    assert share_interval(45, 60) == pytest.approx((0.6214, 0.8528), abs=1e-4)  # Clopper and Pearson's
     rng, misses = np.random.default_rng(1), 0
     for _ in range(300):
         kind = rng.choice(4, size=120, p=[0.5, 0.15, 0.08, 0.27])  # both, certified alone, blind alone, neither

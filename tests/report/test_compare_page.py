@@ -11,7 +11,7 @@ from report_worlds import DELETE_ADD, HOSTILE, STARS, TWO, random_counts, weighe
 import starcert as sc
 from starcert import archive as archives
 from starcert.archive import Archive
-from starcert.claims.gains import paired_difference, share_interval
+from starcert.claims.gains import paired_difference
 from starcert.claims.metrics import right
 from starcert.objects.binding import bind_all
 from starcert.objects.threats import AnyFlips
@@ -113,10 +113,6 @@ def test_rows_are_the_graphs_on_which_runs_differ():
     assert {row[0]: list(row[2:]) for row in found.rows} == expected
     assert len(expected) > 0
     assert compare({"a": first, "b": first}).rows == []
-
-
-def test_the_interval_of_a_share_is_clopper_and_pearsons():
-    assert share_interval(45, 60) == pytest.approx((0.6214, 0.8528), abs=1e-4)
 
 
 def test_runs_with_other_axes_are_compared_without_flips():
@@ -305,15 +301,3 @@ def test_a_page_that_is_there_is_not_overwritten_by_another(here, tmp_path, monk
     assert "compare.html: is there already, with other content. Name another file: --out another.html" in said
     assert (tmp_path / "compare.html").read_bytes() == before
     assert here("compare", "a", "c", "--out", "another.html")[0] == 0
-
-
-def test_one_graph_is_spoken_of_as_one(here, quiet, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name, counts in (("a", [[1990, 10]]), ("b", [[10, 1990]])):
-        (tmp_path / name).mkdir()
-        archives.write(tmp_path / name / "certificates.json", world(TWO, counts, labels=[0])[0])
-    _, out, _ = here("compare", "a", "b", "--out", "page.html")
-    assert "graph on which they differ" in out
-    open_page(quiet, (tmp_path / "page.html").as_uri())
-    assert texts(quiet, "header p")[0].startswith("2 runs on the same graph. ")
-    assert texts(quiet, ".number dt") == ["runs", "graph", "graph on which they differ"]

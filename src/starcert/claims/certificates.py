@@ -162,7 +162,7 @@ class Certificates(Sequence[Certificate], Generic[ProofT_co]):
         """True if there are results beyond p_A: rows may be broken then."""
         return self.proof.weighed
 
-    @property
+    @cached_property
     def abstained(self) -> Mask:
         """For which rows not even the answer on the clean graph is certain enough to be given."""
         return self.proof.abstained(self)

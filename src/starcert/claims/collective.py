@@ -101,7 +101,6 @@ class Collective:
     problem: Problem | None = None  # the objects, to ask new questions about; None: there are none
     listed: Sequence[Question] | None = None  # about each target, asked before the votes
     matrices: Matrices | None = None  # where votes are counted; None: here
-    _found: dict[tuple[int, int | None, float], tuple[int, int]] = field(default_factory=dict, init=False, repr=False)
     _about: dict[str, Collective] = field(default_factory=dict, init=False, repr=False)
 
     def about(self, threat: Threat) -> Collective:
@@ -125,14 +124,12 @@ class Collective:
             return self.about(threat).at_most_changed(threat, k, alpha)
         alpha = check_alpha(self.alpha if alpha is None else alpha)
         limit, most = None if k is None else whole_number("k", k, 0), self.size_of(threat)
-        if (key := (most, limit, alpha)) not in self._found:
-            worst, size = 0, -1
-            for needed in self._smallest(most, Fraction(alpha)):
-                if limit is not None and needed > limit:
-                    break
-                worst, size = max(worst, needed), size + 1
-            self._found[key] = worst if limit is None else limit, size
-        return self.claim(threat, *self._found[key], alpha)
+        worst, size = 0, -1
+        for needed in self._smallest(most, Fraction(alpha)):
+            if limit is not None and needed > limit:
+                break
+            worst, size = max(worst, needed), size + 1
+        return self.claim(threat, worst if limit is None else limit, size, alpha)
 
     @property
     def asked(self) -> Sequence[Question]:

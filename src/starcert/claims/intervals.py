@@ -243,7 +243,10 @@ class IntervalProof(Proof):
         kept, listed = self.kept[number], self.attacks(number, claim)
         how = "by ρ, from how the outputs on the clean object are distributed"
         if kept is not None and listed is not None:
-            weighed = sum(count_attacks_in(kept.axes, each) for each in listed[1:])
+            parts = (
+                count_attacks(kept.axes, each.level) if each.rows is None else len(each.rows) for each in listed[1:]
+            )
+            weighed = sum(parts)
             how = f"by weighing {quantity(weighed, 'attack')}" if len(listed) > 1 else "by a bet on its votes"
         anchor = f"; anchored: {one.anchored}" * bool(one.anchored)
         return ValueInterval(low, high, alpha, what, how + anchor, ends)
@@ -260,8 +263,3 @@ def count_attacks(axes: Sequence[AttackAxis], level: Sequence[int]) -> int:
     """The number of attacks of a level."""
     listed = zip(axes, level, pools_of(axes), strict=True)
     return n_attacks([ListedAxis(len(axis.sites), each, axis.law.moves, pool=pool) for axis, each, pool in listed])
-
-
-def count_attacks_in(axes: Sequence[AttackAxis], attacks: LevelAttacks) -> int:
-    """The number of attacks that are weighed together."""
-    return count_attacks(axes, attacks.level) if attacks.rows is None else len(attacks.rows)

@@ -49,6 +49,8 @@ __all__ = [
 ]  # fmt: skip
 
 Shares = npt.NDArray[np.float64]
+Radii: TypeAlias = tuple[tuple[float, ...], ...]
+"""Maximal certified radii; a count is infinite where an attacker finds no further site."""
 
 
 def certified_share(certificates: Certificates, labels: Labels | None = None, *, max_radius: RadiusLike) -> Shares:
@@ -167,10 +169,6 @@ def known_classes(answers: Certificates | npt.ArrayLike, labels: Labels) -> Mask
     """Of which graphs the class is known."""
     truth = answers.truth(labels) if isinstance(answers, Certificates) else np.asarray(labels)
     return known(truth.tolist())
-
-
-Radii: TypeAlias = tuple[tuple[float, ...], ...]
-"""Maximal certified radii; a count is infinite where an attacker finds no further site."""
 
 
 def certified_counts(frontiers: Mapping[Radii, npt.ArrayLike], ticks: Sequence[Sequence[int]]) -> npt.NDArray[np.int64]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 Asked: TypeAlias = "Threat | str | RadiusLike | None"
 """A question about a row: a threat, a number of its units, a radius; None: the threat of `certify`."""
+Whole = npt.NDArray[np.int64]
 
 
 class Proof(ABC):
@@ -186,9 +187,6 @@ def _threat(asked: Asked) -> Threat:
     if not isinstance(asked, Threat | str):
         raise InvalidParameterError("threat", "be a threat or its text where no votes were drawn", asked)
     return read_threat(asked)
-
-
-Whole = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,7 +37,7 @@ def smoothed_outcomes(certificates: Certificates, threat: Threat) -> Outcomes:
     for one, frontier, is_answered in zip(certificates, certificates.frontiers(), answered, strict=True):
         blank = Outcome(one.label if is_answered else None, None, looked=0)
         if one.asked is not None and not threat.by_radius:
-            outcome = _by_size(one, blank, threat, reason)
+            outcome = _by_size(one, blank, threat)
         else:
             outcome = _by_radius(one, blank, threat, frontier, reason)
         needed = None if outcome.certified is None else _votes_to_settle(one, outcome.certified + 1, threat)
@@ -89,7 +89,7 @@ def _by_radius(one: Certificate, blank: Outcome, threat: Threat, frontier: Front
     )
 
 
-def _by_size(one: Certificate, blank: Outcome, threat: Threat, reason: Why) -> Outcome:
+def _by_size(one: Certificate, blank: Outcome, threat: Threat) -> Outcome:
     """The outcome under a threat that lists its attacks."""
     asked = one.asked
     assert asked is not None
@@ -97,16 +97,12 @@ def _by_size(one: Certificate, blank: Outcome, threat: Threat, reason: Why) -> O
         return blank._replace(why=f"{threat} was not asked about")
     sizes = {} if one.verdicts is None else one.verdicts.sizes
     certified = min(most, one.certified_size or 0)
-    looked, why = most, beyond(asked.threat) if most < threat.most else one.judge(threat).why
-    for size in range(certified + 1, most + 1):
-        if any(reason(level) == NEVER for level in asked.levels[size - 1]):
-            looked, why = size - 1, NEVER
-            break
+    why = beyond(asked.threat) if most < threat.most else one.judge(threat).why
     broken = [size for size in sorted(sizes) if sizes[size].kind == "broken" and size <= most]
     return blank._replace(
-        certified=certified if looked else None,
+        certified=certified,
         broken=broken[0] if broken else None,
-        looked=looked,
+        looked=most,
         attacks=asked.counts[:most],
         found=sizes[broken[0]].attack if broken else None,
         why=why,

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from starcert.claims.certificates import Certificates
 
 Row = dict[str, object]
+_LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": "$-$", "–": "--"}
+_LATEX |= {sign: f"\\{sign}" for sign in "&%$#_{}"}
 
 
 def result_rows(
@@ -171,10 +173,6 @@ def _asked(one: Certificate) -> Row:
         return {}
     threat = one.asked.threat
     return {"threat": str(threat), "verdict": one.verdict(threat), "certified_size": one.certified_size}
-
-
-_LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": "$-$", "–": "--"}
-_LATEX |= {sign: f"\\{sign}" for sign in "&%$#_{}"}
 
 
 @dataclass(frozen=True)

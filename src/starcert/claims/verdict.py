@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 State = Literal["certified", "broken", "open"]
 Limits: TypeAlias = tuple[int, ...] | None
+TORCH = "'starcert[torch]'"
+MAX_NAMED = 8  # sites of an attack that are named where there is little room
 
 
 def lies_within(level: Level, other: Level) -> bool:
@@ -119,10 +121,6 @@ class Verdicts:
     def broken(self) -> tuple[Level, ...]:
         """The broken levels."""
         return tuple(sorted(level for level, one in self.levels.items() if one.kind == "broken"))
-
-
-TORCH = "'starcert[torch]'"
-MAX_NAMED = 8  # sites of an attack that are named where there is little room
 
 
 @dataclass(frozen=True, slots=True)

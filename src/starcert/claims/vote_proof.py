@@ -17,7 +17,7 @@ from starcert.claims.smoothed_outcomes import smoothed_outcomes
 from starcert.claims.tables import result_rows
 from starcert.claims.verdict import FoundAttack, Limits, Verdict, Verdicts, lies_within
 from starcert.math.confidence import Bounds
-from starcert.math.fallback import PLAIN, Contest
+from starcert.math.fallback import PLAIN
 from starcert.math.frontier import Frontier, Frontiers, flips_covered, levels_of
 from starcert.math.margins import MultiClass, TwoClass
 from starcert.objects.noise import Noise, RadiusLike
@@ -87,9 +87,11 @@ class VoteProof(Proof):
         return self._frontiers[key]
 
     def margin(self, row: int) -> TwoClass | MultiClass:
-        """The margin that decides the radii of a row."""
-        failure, other = float(self.bounds.failure[row]), float(self.bounds.other[row])
-        return margin_of(self.noise, failure, other, self.bounds.contests[row])
+        """The margin that decides the radii of a row: of all other answers together, or of every single one."""
+        failure, other, law = float(self.bounds.failure[row]), float(self.bounds.other[row]), self.noise.product
+        if (contest := self.bounds.contests[row]) != PLAIN:
+            return TwoClass(slacks_of(law, contest.limit), failure if contest.third else other)
+        return MultiClass(tradeoffs_of(law), failure, other) if other < failure else TwoClass(slacks_of(law), failure)
 
     def frontiers(self) -> list[Frontier]:
         """The frontier of each row."""
@@ -221,15 +223,6 @@ class VoteProof(Proof):
         """The same, looked at in a smaller box of radii: frontiers end there."""
         limits = in_box(self.noise.radius(max_radius, "max_radius"), self.max_radius, None)
         return replace(self, max_radius=limits, boxes=[None] * len(self.bounds))
-
-
-def margin_of(noise: Noise, failure: float, other: float, contest: Contest = PLAIN) -> TwoClass | MultiClass:
-    """The margin that decides radii, given bounds on the probability of all other answers and of every single one."""
-    if contest != PLAIN:
-        return TwoClass(slacks_of(noise.product, contest.limit), failure if contest.third else other)
-    if other < failure:
-        return MultiClass(tradeoffs_of(noise.product), failure, other)
-    return TwoClass(slacks_of(noise.product), failure)
 
 
 def in_box(radius: tuple[int, ...], max_radius: Limits, capacity: Limits) -> tuple[int, ...]:

@@ -26,6 +26,7 @@ from starcert.system.output import at_most, fails_at_most, holds_at_least, quant
 
 SCRIPTS = ("layout.js", "formula.js", "drawing.js", "table.js", "page.js")
 SHOWN_VERDICTS = 24  # rows of the table of verdicts; a page unfolds those beyond by a click
+SHOWN_RADII = 4  # radii of a row
 
 
 def write_report(
@@ -76,7 +77,7 @@ def certificate_report(
     beyond = " ".join(filter(None, (findings.fixed_pairs([each.n_fixed for each in sites], words), hidden)))
     regions = [(region, archive.noise[region].describe()) for region in archive.noise.regions]
     regions += [("in no region", beyond)] if beyond else []
-    notices = [*findings.notices(archive, counts, words), *(() if worth is None else worth.notices)]
+    notices = [*findings.notices(archive, counts, words), *worth.notices]
     if not all(frontier.verified for frontier in archive.certificates.frontiers()):
         text = "Every certified radius is proved. Whether some radii just beyond a frontier are certified is open."
         notices.append(Notice("Some frontiers may reach further", text))
@@ -88,7 +89,7 @@ def certificate_report(
         sections=[
             *_together(archive),
             *_verdicts(archive, words),
-            *(() if worth is None else worth.sections),
+            *worth.sections,
             *map_sections(archive, words),
             *_drawn(archive, words),
             *in_place_of_drawings(archive, words),
@@ -145,7 +146,7 @@ def _whose(archive: Archive) -> str:
 
 
 def _numbers(
-    archive: Archive, counts: ReportSummary, words: Words, base: Sequence[int] | None, worth: Worth | None
+    archive: Archive, counts: ReportSummary, words: Words, base: Sequence[int] | None, worth: Worth
 ) -> Iterator[KeyFigure]:
     yield KeyFigure(f"{counts.n_graphs:,}", words.one if counts.n_graphs == 1 else words.many, "number-graphs")
     if counts.majority is not None:
@@ -158,7 +159,7 @@ def _numbers(
         share = f"{counts.majority[1] / counts.n_labelled:.1%}"
         name = archive.class_names[counts.majority[0]]
         yield KeyFigure(share, "majority-class share", "number-majority", name)
-        yield from () if worth is None else worth.figures
+        yield from worth.figures
     else:
         yield KeyFigure("unknown", "accuracy: the true classes are not known", "number-accuracy")
     yield KeyFigure(f"{counts.n_abstained / counts.n_graphs:.1%}", "abstentions", "number-abstained")
@@ -179,7 +180,7 @@ def _verdicts(archive: Archive, words: Words) -> Iterator[Section]:
         return
     certificates, many = archive.certificates, words.many
     weighed, threat = certificates.verdicts is not None, certificates.listed_threat
-    known = any(label is not None for label in archive.labels)
+    known = archive.known is not None
     right = "right" if known else "answered"
     columns = ["certified by p_A", *["certified with evidence"] * weighed, "open", *["broken"] * weighed]
     tones = [
@@ -241,7 +242,7 @@ def _repeating(words: Words) -> Phrase:
 
 def _drawn(archive: Archive, words: Words) -> Iterator[Section]:
     """The drawn parts of a page: the shares axis by axis, a graph with its nodes, and every row."""
-    certificates, known = archive.certificates, any(label is not None for label in archive.labels)
+    certificates, known = archive.certificates, archive.known is not None
     about = {"weighed": certificates.verdicts is not None, "threat": certificates.listed_threat}
     what = "right and certified" if known else "certified"
     shares = f"The share of {words.many} that are {what} against a number of flips on one axis, with none on the others"
@@ -253,9 +254,7 @@ def _drawn(archive: Archive, words: Words) -> Iterator[Section]:
     )
 
 
-def _values(
-    archive: Archive, counts: ReportSummary, base: Sequence[int] | None, worth: Worth | None
-) -> dict[str, object]:
+def _values(archive: Archive, counts: ReportSummary, base: Sequence[int] | None, worth: Worth) -> dict[str, object]:
     """For programs: None stands for an unknown value, or for a row that abstains."""
     certificates, threat = archive.certificates, archive.certificates.listed_threat
     known = {} if threat is None else threat_data(certificates, threat)
@@ -269,7 +268,7 @@ def _values(
         "audit": None if archive.votes.audit is None else asdict(archive.votes.audit),
         "accuracy": accuracy(certificates, archive.labels) if counts.n_labelled else None,
         "majority_share": None if counts.majority is None else counts.majority[1] / counts.n_labelled,
-        **({} if worth is None else worth.to_json()),
+        **worth.to_json(),
         **({} if threat is None else {"threat": str(threat), "sizes": known["labels"]}),
         "certificates": [
             {
@@ -314,18 +313,15 @@ def _flattened(settings: Mapping[str, object], prefix: str = "") -> Iterator[tup
             yield prefix + name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-SHOWN_RADII = 4  # radii of a row
-
-
 def in_place_of_drawings(archive: Archive, words: Words) -> Iterator[Section]:
     """In a terminal: what each row withstands, and the share certified by the number of flips on one axis."""
     if archive.certificates.verdicts is not None:
         yield _withstood(archive, words)
-    known, certificates = any(label is not None for label in archive.labels), archive.certificates
+    known, certificates = archive.known is not None, archive.certificates
     reach = max((max(radius) for one in certificates for radius in one.frontier.radii), default=0)
-    steps, truth = steps_to(reach), archive.labels if known else None
+    steps = steps_to(reach)
     found = {
-        axis: [outcomes.counts_at(size, truth) for size in steps]
+        axis: [outcomes.counts_at(size, archive.known) for size in steps]
         for axis, outcomes in certificates.by_axis(steps[-1]).items()
     }
     rows = []

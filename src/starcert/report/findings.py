@@ -85,7 +85,7 @@ def verdict_notes(rows: Iterable[SizeCounts]) -> list[str]:
 def by_size(archive: Archive) -> list[SizeCounts]:
     """The states of the graphs under attacks of at most 1, 2, … units, up to the requested number."""
     certificates = archive.certificates
-    return [] if certificates.counted is None else certificates.counts(_known_labels(archive))
+    return [] if certificates.counted is None else certificates.counts(archive.known)
 
 
 def has_radii_by_evidence(archive: Archive) -> bool:
@@ -101,7 +101,7 @@ def verdict_rows(archive: Archive, words: Words = GRAPHS, most: int = MAX_RADII)
     rows, certificates = by_size(archive), archive.certificates
     if certificates.counted is None or not has_radii_by_evidence(archive):
         return rows, 0
-    labels, attack = _known_labels(archive), AttackWords(archive.noise, words)
+    labels, attack = archive.known, AttackWords(archive.noise, words)
     truth = None if labels is None else certificates.truth(labels).tolist()
     radii = metrics.radii_of_flips(certificates, min(2, certificates.counted.most))
     for radius in radii[:most]:
@@ -120,14 +120,9 @@ def without_attacks(archive: Archive, words: Words = GRAPHS) -> str:
     return f"{which} no attack of this kind ({found[-1].label}). {those} left out of these numbers."
 
 
-def _known_labels(archive: Archive) -> Sequence[int | None] | None:
-    """The true classes; None where none is known."""
-    return archive.labels if any(label is not None for label in archive.labels) else None
-
-
 def smallest_attack(archive: Archive) -> Iterator[KeyFigure]:
     """With evidence, the share of graphs that withstand one unit of the threat, and all of it, beside that by p_A."""
-    certificates, labels = archive.certificates, _known_labels(archive)
+    certificates, labels = archive.certificates, archive.known
     if certificates.verdicts is None or None in archive.capacities:
         return
     found = certificates.counts(labels, certificates.counted or AnyFlips(1))
@@ -323,7 +318,7 @@ def what_evidence_adds(archive: Archive, words: Words = GRAPHS) -> str:
     sizes = {sum(noise.sites_of(region, each) for region in noise) for each in archive.capacities if each is not None}
     if archive.certificates.verdicts is not None or all(why_no_evidence(n_sites, noise) for n_sites in sizes):
         return ""
-    labels, asked = _known_labels(archive), archive.certificates.listed_threat
+    labels, asked = archive.known, archive.certificates.listed_threat
     for each in archive.certificates.counts(labels):
         if each.n_open:
             threat, answered = asked or AnyFlips(each.size), "" if labels is None else " answered right"

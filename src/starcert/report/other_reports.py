@@ -31,31 +31,35 @@ from starcert.report.findings import anchored_notice
 from starcert.report.worth import Worth
 from starcert.system.output import at_most, holds_at_least, quantity
 
+LOSSES = {"loss": "training loss", "validation_loss": "validation loss"}
+SHARES = {"accuracy": "accuracy of noisy copies", "score": "the same, with class weights"}
+"""The fields of an `Epoch` that are drawn, and what their lines are called."""
+
 
 def exact_report(archive: ExactArchive, sites: Sequence[Sites], title: str) -> Report:
     """The report on tried attacks; `sites` are those of the objects, which name what an attack changes."""
     result, word, worth = archive.result, archive.word, Worth.of(archive)
-    says = result.proof.method
-    right, sizes = "right" if archive.known else "answered", result.counts(archive.known)
-    counts = [(each.label, *(f"{n:,}" for n in (each.n_attacks, each.n_graphs, each.n_right, each.n_certified or 0,
-               each.n_broken, each.n_open, each.n_left))) for each in sizes]  # fmt: skip
+    proof, sizes = result.proof, result.counts(archive.known)
+    says, right = proof.method, "right" if archive.known else "answered"
+    names = ("n_attacks", "n_graphs", "n_right", "n_certified", "n_broken", "n_open", "n_left")
+    counts = [(each.label, *(f"{getattr(each, name) or 0:,}" for name in names)) for each in sizes]
     statement = (
-        f"{says[0].upper()}{says[1:]}. All attacks of the threat ({result.proof.threat.label}) were tried on the model "
-        f"itself, smallest first, until one changed its answer: {result.proof.forward_passes:,} forward passes. A "
+        f"{says[0].upper()}{says[1:]}. All attacks of the threat ({proof.threat.label}) were tried on the model "
+        f"itself, smallest first, until one changed its answer: {proof.forward_passes:,} forward passes. A "
         f"{word} is certified if no attack changes its answer, broken if one does, and open where the budget ended "
         "first. This is about the plain model, not about the truth."
     )
     caption = f"Certified, broken and open are counted among the {word}s that are {right}."
-    heads = ("name", "true", "answer", *(result.proof.threat.label_of(each.size) for each in sizes),
+    heads = ("name", "true", "answer", *(proof.threat.label_of(each.size) for each in sizes),
              "the attack that breaks", "then", "attacks left")  # fmt: skip
     size_heads = ("attacks", "number", f"{word}s", right, "certified", "broken", "open", "attacks left")
-    values = list(exact_rows(archive))
     cells = [_cells(archive, row, sites) for row in range(len(result))]
+    each = TableBlock(heads=heads, rows=cells, left=len(heads) - 1, key="graphs", values=list(exact_rows(archive)))
     return Report(
         title=title,
         statement=[statement],
         numbers=list(_numbers(archive, sizes[-1], worth)),
-        notices=[*_notices(archive), *(() if worth is None else worth.notices)],
+        notices=[*_notices(archive), *worth.notices],
         sections=[
             Section(
                 "sizes",
@@ -63,30 +67,26 @@ def exact_report(archive: ExactArchive, sites: Sequence[Sites], title: str) -> R
                 [
                     TableBlock(heads=size_heads, rows=counts, key="sizes", values=[_size(each) for each in sizes]),
                     Text(phrase=caption, caption=True),
-                    Text(phrase=f"{says}: {result.proof.forward_passes:,} forward passes.", only="terminal"),
+                    Text(phrase=f"{says}: {proof.forward_passes:,} forward passes.", only="terminal"),
                 ],
             ),
-            *(() if worth is None else worth.sections),
-            Section(
-                "each",
-                f"Each {word}",
-                [TableBlock(heads=heads, rows=cells, left=len(heads) - 1, key="graphs", values=values)],
-            ),
+            *worth.sections,
+            Section("each", f"Each {word}", [each]),
         ],
         origin=[
             {"Settings": [(name, str(value)) for name, value in archive.settings.items() if name != BLIND]},
-            {"Versions": list(archive.provenance.items()), "Classifier": [("which", result.proof.classifier)]},
+            {"Versions": list(archive.provenance.items()), "Classifier": [("which", proof.classifier)]},
         ],
         values={
             "method": says,
             "alpha": 0,
-            "threat": str(result.proof.threat),
+            "threat": str(proof.threat),
             "class_names": list(archive.class_names),
-            "forward_passes": result.proof.forward_passes,
+            "forward_passes": proof.forward_passes,
             "seconds": result.seconds,
             "accuracy": None if archive.known is None else result.certified_accuracy(archive.known, 0),
             "majority_share": None if archive.known is None else _majority(archive)[1],
-            **({} if worth is None else worth.to_json()),
+            **worth.to_json(),
         },
         needs_script="",
     )  # fmt: skip
@@ -125,14 +125,14 @@ def _majority(archive: ExactArchive) -> tuple[int, float]:
     return label, count / len(archive.truth)
 
 
-def _numbers(archive: ExactArchive, last: SizeCounts, worth: Worth | None) -> Iterator[KeyFigure]:
+def _numbers(archive: ExactArchive, last: SizeCounts, worth: Worth) -> Iterator[KeyFigure]:
     yield KeyFigure("0", "alpha: nothing is sampled", "alpha")
     if archive.truth:
         label, share = _majority(archive)
         right = archive.result.certified_accuracy(archive.labels, 0)
         yield KeyFigure(f"{right:.1%}", "accuracy without attack", "accuracy")
         yield KeyFigure(f"{share:.1%}", "majority class", "majority", archive.class_names[label])
-    yield from () if worth is None else worth.figures
+    yield from worth.figures
     what = "certified" if archive.known is None else "right and certified"
     number = quantity(last.n_graphs, archive.word)
     yield KeyFigure(last.percent(last.n_certified), f"of {number} {what}, {last.label}", "certified")
@@ -151,7 +151,7 @@ def interval_report(archive: IntervalArchive, title: str) -> Report:
     """The report on the outputs on noisy copies of each row, and of all that an attacker can make of it."""
     result, word, claims = archive.result, archive.word, [archive.title(each) for each in archive.claims]
     means = [place for place, claim in enumerate(archive.claims) if claim.above is None][::-1]  # the widest first
-    order = sorted(range(len(archive)), key=lambda row: result[row].estimate)
+    columns = list(zip(archive.names, archive.labels, result, archive.intervals, strict=True))
     low, high, steps = result.proof.outputs.low, result.proof.outputs.high, result.proof.outputs.steps
     share = f"each {word}" if result.together == 1 else f"all {result.together:,} {word}s together"
     whose = "Each interval by itself contains" if result.together == 1 else "Those of a column together contain"
@@ -161,20 +161,15 @@ def interval_report(archive: IntervalArchive, title: str) -> Report:
         f"at least {holds_at_least(alpha)} over the sampling, the mean output on noisy copies of the {word} and "
         f"of every {word} that the attacker can make of it. This is about the smoothed model, not about the truth."
     )
-    drawn, rows, values = [], [], []
-    for row in order:
-        name, label, found, estimate = (
-            archive.names[row],
-            archive.labels[row],
-            archive.intervals[row],
-            result[row].estimate,
-        )
-        drawn.append(IntervalRow(name, [found[place] for place in means], estimate, label))
-        ends = (f"{low:.4g} to {high:.4g}" for low, high in found)
-        rows.append((name, "–" if label is None else f"{label:.4g}", f"{estimate:.4g}", *ends))
-    for row, (name, label) in enumerate(zip(archive.names, archive.labels, strict=True)):
-        about = {"name": name, "true": label, "estimate": result[row].estimate}
-        values.append({**about, "intervals": archive.intervals[row]})
+    drawn, rows = [], []
+    for name, label, one, found in sorted(columns, key=lambda each: each[2].estimate):
+        drawn.append(IntervalRow(name, [found[place] for place in means], one.estimate, label))
+        truth, ends = "–" if label is None else f"{label:.4g}", (f"{low:.4g} to {high:.4g}" for low, high in found)
+        rows.append((name, truth, f"{one.estimate:.4g}", *ends))
+    values = [
+        {"name": name, "true": label, "estimate": one.estimate, "intervals": found}
+        for name, label, one, found in columns
+    ]
     caption = (
         "Thin lines: under the threat, if there is one. Thick lines: without attack. Dots are estimates, red marks the "
         "true numbers, where they are known."
@@ -232,11 +227,6 @@ def _figures(archive: IntervalArchive) -> list[tuple[str, ...]]:
             reach = f"{np.maximum(high - truth, truth - low).mean():.4g}"
         found.append((archive.title(claim), f"{(ends[1] - ends[0]).mean():.4g}", inside, reach))
     return found
-
-
-LOSSES = {"loss": "training loss", "validation_loss": "validation loss"}
-SHARES = {"accuracy": "accuracy of noisy copies", "score": "the same, with class weights"}
-"""The fields of an `Epoch` that are drawn, and what their lines are called."""
 
 
 def weights_in_words(weighting: Weighting, class_names: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ sites, such as the features of nodes, and objects that are not graphs have nothi
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import asdict
 from itertools import repeat
 from typing import Any
@@ -35,6 +35,12 @@ from starcert.objects.words import AttackWords, Words
 from starcert.report.findings import has_radii_by_evidence
 from starcert.system.errors import InvalidParameterError
 from starcert.system.output import holds_at_least
+
+MAX_NUMBERS = 4_000_000  # the most numbers that all drawings of a page may take; graphs beyond are described, not drawn
+MAX_LEVELS = 300  # of a graph, with the reason for their verdict
+MAX_PAIRS = 150  # node pairs of a graph that are drawn by their influence
+LEAST_SHARE = 0.05  # pairs with less than this share of the greatest influence are left out
+Positions = npt.NDArray[np.int64]
 
 
 def check_sites(archive: Archive, sites: Sequence[Sites]) -> None:
@@ -84,7 +90,7 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> dict[str, Any]:
         "classes": list(archive.class_names),
         "fallback": None if bounds.blind is None else bounds.blind.threshold,
         "holds": holds_at_least(archive.certificates.alpha or archive.alpha),
-        "labelled": sum(label is not None for label in archive.labels),
+        "labelled": len(archive.truth),
         "frontiers": _once(frontier.radii for frontier in archive.certificates.frontiers()),
         "graphs": {
             "names": list(archive.names),
@@ -141,22 +147,13 @@ def _once(values: Iterable[Hashable]) -> dict[str, Any]:
     return {"different": list(numbers), "of": of}
 
 
-MAX_NUMBERS = 4_000_000  # the most numbers that all drawings of a page may take; graphs beyond are described, not drawn
-MAX_LEVELS = 300  # of a graph, with the reason for their verdict
-MAX_PAIRS = 150  # node pairs of a graph that are drawn by their influence
-LEAST_SHARE = 0.05  # pairs with less than this share of the greatest influence are left out
-
-Positions = npt.NDArray[np.int64]
-
-
 class Drawings:
     """The drawings of graphs with these regions."""
 
     def __init__(self, sites: Sequence[Sites], regions: Sequence[str]) -> None:
         self.blocks: list[dict[str, Any]] = []  # the different regions, as sets of pairs
         self.names: list[list[str]] = []  # the different tuples of node names
-        self._known_blocks: dict[object, int] = {}
-        self._known_names: dict[object, int] = {}
+        self._known: dict[object, int] = {}  # of both, their numbers
         self._left = MAX_NUMBERS
         self.graphs = [self._draw(each, regions) for each in sites]
 
@@ -175,19 +172,18 @@ class Drawings:
 
     def _block(self, block: Region) -> int:
         key = type(block), *(array.tobytes() for array in block.content)
-        if key not in self._known_blocks:
-            self._known_blocks[key] = len(self.blocks)
-            self.blocks.append(block.to_json())
-            self._left -= sum(array.size for array in block.content)
-        return self._known_blocks[key]
+        return self._number(self.blocks, key, block.to_json, sum(array.size for array in block.content))
 
     def _named(self, names: list[str]) -> int:
-        key = tuple(names)
-        if key not in self._known_names:
-            self._known_names[key] = len(self.names)
-            self.names.append(names)
-            self._left -= sum(map(len, names)) // 3
-        return self._known_names[key]
+        return self._number(self.names, tuple(names), lambda: names, sum(map(len, names)) // 3)
+
+    def _number(self, written: list[Any], key: object, value: Callable[[], object], size: int) -> int:
+        """The number of what is written once, which takes the room of so many numbers."""
+        if key not in self._known:
+            self._known[key] = len(written)
+            written.append(value())
+            self._left -= size
+        return self._known[key]
 
 
 def verdict_data(

@@ -70,7 +70,7 @@ def map_sections(archive: Archive, words: Words) -> Iterator[Section]:
     """On a page: the share at every radius on two axes, a table for each pair."""
     titles = [title for _, _, title in AttackWords(archive.noise, words).axes]
     pairs = list(combinations(range(len(titles)), 2))
-    known = any(label is not None for label in archive.labels)
+    known = archive.known is not None
     if not pairs or len(pairs) > MAX_MAPS:
         return
     what = "answered right and certified" if known else "certified"
@@ -115,7 +115,7 @@ def _left_out(archive: Archive, plane: ShareGrid, titles: Sequence[str], words: 
     """Which rows a map does not count; "" if all count."""
     if not plane.whole:
         return f"No {words.one} has something to flip in both: {' and '.join(titles)}."
-    whole = len(archive) if plane.majority is None else sum(label is not None for label in archive.labels)
+    whole = len(archive) if plane.majority is None else len(archive.truth)
     which = f"{whole - plane.whole:,} of {quantity(whole, words.one)}"
     return f"{which} have nothing to flip on one of these axes and are left out." if whole > plane.whole else ""
 
@@ -123,7 +123,7 @@ def _left_out(archive: Archive, plane: ShareGrid, titles: Sequence[str], words: 
 def axis_curves(archive: Archive, words: Words) -> Curves:
     """The share by the number of flips on each axis alone: one plot, or of many axes a small plot each."""
     attack, what = AttackWords(archive.noise, words), "certified"
-    if any(label is not None for label in archive.labels):
+    if archive.known is not None:
         what = "right and certified"
     found = list[tuple[str, Curve]]()
     for axis, (_, _, title) in enumerate(attack.axes):

@@ -18,23 +18,22 @@ GAIN_HEADS = ("against", "certified", "blind", "gain", "95% interval")
 
 @dataclass(frozen=True)
 class Worth:
-    """The blind row of an archive whose classes are known, and what its certificates gain on it."""
+    """The blind row of an archive, and what its certificates gain on it; nothing is shown where there is no row."""
 
     archive: Archive | ExactArchive
-    row: BlindRow
+    row: BlindRow | None  # None where no class is known, or nothing is said about a blind model
     words: Words
 
     @classmethod
-    def of(cls, archive: Archive | ExactArchive, words: Words | None = None) -> Worth | None:
-        """That of an archive; None where no class is known, or nothing is said about a blind model."""
-        row = BlindRow.of(archive)
-        known = any(label is not None for label in archive.labels)
-        return cls(archive, row, words or Words(archive.word)) if row is not None and known else None
+    def of(cls, archive: Archive | ExactArchive, words: Words | None = None) -> Worth:
+        """That of an archive."""
+        row = None if archive.known is None else BlindRow.of(archive)
+        return cls(archive, row, words or Words(archive.word))
 
     @cached_property
     def gains(self) -> list[StructureGain]:
         """At no attack, at each size of attacks that is counted, and by axis at numbers of flips that are shown."""
-        if self.row.missing:
+        if self.row is None or self.row.missing:
             return []
         archive = self.archive
         if isinstance(archive, ExactArchive):
@@ -45,19 +44,17 @@ class Worth:
     @property
     def sections(self) -> list[Section]:
         """The gains as a table, with what the blind model is, and why some of them are dashes."""
+        if self.row is None or not self.gains:
+            return []
         learned = f"Blind: {self.row.model}, learned from {quantity(self.row.learned_from, self.words.one)}."
         notes = in_words((each.attacks, each.certified is not None, each.why) for each in self.gains)
-        found = gains_section(GAIN_HEADS, list(map(gain_cells, self.gains)), self.words.many, [learned, *notes])
-        return [found] if self.gains else []
-
-    @property
-    def sentence(self) -> str:
-        """One honest sentence, where certificates against the smallest attacks gain nothing; "" where they do."""
-        return worth_sentence(self.gains, self.words.many)
+        return [gains_section(GAIN_HEADS, list(map(gain_cells, self.gains)), self.words.many, [learned, *notes])]
 
     @property
     def figures(self) -> Iterator[KeyFigure]:
         """The accuracy beside that of a constant answer, or why there is none."""
+        if self.row is None:
+            return
         if self.row.missing:
             yield KeyFigure("none", f"blind model: {self.row.missing}", "number-blind")
         elif self.gains:
@@ -67,11 +64,13 @@ class Worth:
     @property
     def notices(self) -> Iterator[Notice]:
         """The notice that nothing is gained, if so."""
-        if self.sentence:
-            yield Notice("Worth no more than a blind model", self.sentence)
+        if sentence := worth_sentence(self.gains, self.words.many):
+            yield Notice("Worth no more than a blind model", sentence)
 
     def to_json(self) -> dict[str, object]:
         """For programs."""
+        if self.row is None:
+            return {}
         if self.row.missing:
             return {"blind": {"missing": self.row.missing}}
         about = {"model": self.row.model, "cross_validated": self.row.cross_validated}
