@@ -269,4 +269,4 @@ def test_a_file_may_say_anything_about_a_blind_model():
         assert kept({**good, **wrong}) is None
     assert kept([1]) is None
     assert kept({**good, "cross_validated": "high"}) is None
-    assert Worth.of(Archive.from_result(result, labels=[None], settings={BLIND: good})) is None
+    assert Worth.of(Archive.from_result(result, labels=[None], settings={BLIND: good})).to_json() == {}
