@@ -29,6 +29,7 @@ from starcert.objects import Region
 from starcert.objects.binding import attack_axes
 from starcert.objects.graph_kind import DRAWN_EDGES, DRAWN_NODES
 from starcert.objects.kinds import kind_of
+from starcert.objects.layers import EDGE_LAYERS
 from starcert.objects.sites import Sites
 from starcert.objects.threats import Threat
 from starcert.objects.words import AttackWords, Words
@@ -80,6 +81,7 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> dict[str, Any]:
     objects = objects_of(archive).tolist()
     words = Words.of(sites, nodes=archive.nodes is not None)
     attack = AttackWords(archive.noise, words)
+    layers = {block.layer for each in sites for block in each.blocks}
     bounds = archive.certificates.bounds
     drawn = Drawings(sites, archive.noise.regions)
     data: dict[str, Any] = {
@@ -114,7 +116,7 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> dict[str, Any]:
             "fixed_edges": [_n_fixed_edges(each) for each in sites],
         },
         "words": {name: each for name, each in asdict(words).items() if name != "regions"}
-        | {"many": words.many, "sites": words.sites},
+        | {"many": words.many, "sites": words.sites, "present": "edges" if layers <= set(EDGE_LAYERS) else "not 0"},
         "drawings": {"blocks": drawn.blocks, "names": drawn.names, "graphs": drawn.graphs},
         "drawn": {"nodes": DRAWN_NODES, "edges": DRAWN_EDGES},
     }
