@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from starcert import archive, baselines, classifiers, datasets, display, models, report, transforms
     from starcert.claims import metrics
     from starcert.claims.certificate import Certificate
-    from starcert.claims.certificates import Certificates, certify
+    from starcert.claims.certificates import Certificates
     from starcert.claims.collective import CollectiveClaim
+    from starcert.claims.from_bounds import certify
     from starcert.claims.intervals import ValueInterval
     from starcert.claims.slack import rho_lower, rho_upper, slack, slack_table
     from starcert.classifiers import kernels
@@ -68,7 +69,8 @@ _MODULES = {"kernels": "classifiers.kernels", "metrics": "claims.metrics",
 
 _PLACES = {
     "claims.certificate": "Certificate",
-    "claims.certificates": "Certificates certify",
+    "claims.certificates": "Certificates",
+    "claims.from_bounds": "certify",
     "claims.collective": "CollectiveClaim",
     "methods.estimator": "ABSTAIN",
     "methods.exhaustive": "ExactClassifier",

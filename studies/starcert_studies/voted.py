@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.claims.certificate import Certificate
-from starcert.claims.certificates import Certificates, certify
+from starcert.claims.certificates import Certificates
+from starcert.claims.from_bounds import certify
 from starcert.claims.metrics import accuracy, certified_ratio, certified_share, right, score
 from starcert.claims.outcomes import majority_share
 from starcert.claims.slack import slack_table

@@ -46,7 +46,7 @@ class Archive(Kept):
     """Votes, noise and alpha of certified graphs, with what a reader wants to know about them.
 
     Example:
-        >>> from starcert.claims.certificates import certify
+        >>> from starcert.claims.from_bounds import certify
         >>> from starcert.math.confidence import clopper_pearson
         >>> votes = Votes([[9_900, 100]], selection=[[98, 2]])
         >>> result = certify(clopper_pearson(votes), Noise(bonds=0.1), max_radius=5)

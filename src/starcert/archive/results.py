@@ -16,8 +16,9 @@ from starcert.archive.evidence_file import GraphEvidence
 from starcert.archive.kept import about_rows
 from starcert.archive.record import Archive
 from starcert.claims.certificate import Certificate
-from starcert.claims.certificates import Certificates, certify
+from starcert.claims.certificates import Certificates
 from starcert.claims.collective import CollectiveClaim
+from starcert.claims.from_bounds import certify
 from starcert.claims.verdict import Verdicts
 from starcert.claims.vote_proof import VoteProof
 from starcert.methods.evidence import verdicts_of

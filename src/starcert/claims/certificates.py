@@ -29,7 +29,6 @@ from starcert.math.confidence import Bounds
 from starcert.math.frontier import Frontier
 from starcert.math.votes import Audit, Votes
 from starcert.objects import TargetNodes
-from starcert.objects.graph_kind import GRAPHS
 from starcert.objects.kinds import Kind
 from starcert.objects.noise import Noise, RadiusLike
 from starcert.objects.threats import Threat, read_threat
@@ -192,8 +191,9 @@ class Certificates(Sequence[Certificate], Generic[ProofT_co]):
         there are no axes.
 
         Example:
-            >>> noise, sizes = Noise(ring=0.01, rest=0.2), [(0, 9), (3, 9)]
-            >>> found = certify(Bounds.certain([0.9, 0.9]), noise, capacity=sizes).by_axis(1)
+            >>> import starcert as sc
+            >>> noise, sizes = sc.Noise(ring=0.01, rest=0.2), [(0, 9), (3, 9)]
+            >>> found = sc.certify(sc.Bounds.certain([0.9, 0.9]), noise, capacity=sizes).by_axis(1)
             >>> [(axis, count.n_certified, count.n_without) for axis in found for count in found[axis].counts()]
             [('ring', 0, 1), ('rest', 2, 0)]
         """
@@ -252,9 +252,9 @@ class Certificates(Sequence[Certificate], Generic[ProofT_co]):
         """One row for each certificate, as in `results.csv`; of votes see `columns.result_rows`, which takes the same.
 
         Example:
-            >>> from starcert.math.confidence import Votes, clopper_pearson
-            >>> bounds = clopper_pearson(Votes([[9_900, 100]], selection=[[98, 2]]))
-            >>> (row,) = certify(bounds, Noise(bonds=0.1)).rows([0], names=["benzene"])
+            >>> import starcert as sc
+            >>> bounds = sc.clopper_pearson(sc.Votes([[9_900, 100]], selection=[[98, 2]]))
+            >>> (row,) = sc.certify(bounds, sc.Noise(bonds=0.1)).rows([0], names=["benzene"])
             >>> row["name"], row["class"], row["right"], row["votes_1"], row["reach_bonds"], row["frontier"]
             ('benzene', 0, True, 100, 1, ((1,),))
         """
@@ -273,11 +273,6 @@ class Certificates(Sequence[Certificate], Generic[ProofT_co]):
             return self.proof
         hint = "Radii, bounds and votes are those of SmoothedClassifier; outcomes() has what every method knows."
         raise InvalidParameterError("certificates", "come from votes", self, hint)
-
-    @property
-    def of_numbers(self) -> bool:
-        """True if outputs are numbers: they have intervals in place of verdicts."""
-        return isinstance(self.proof, IntervalProof)
 
     @property
     def of_radii(self) -> bool:
@@ -351,8 +346,9 @@ class Certificates(Sequence[Certificate], Generic[ProofT_co]):
         """Which graphs are certified at `radius`, as an array; proved.
 
         Example:
-            >>> noise = Noise(motif=0.02, random=0.45)
-            >>> certify(Bounds.certain([0.9, 0.9995]), noise, max_radius=(35, 45)).certified((1, 45))
+            >>> import starcert as sc
+            >>> noise = sc.Noise(motif=0.02, random=0.45)
+            >>> sc.certify(sc.Bounds.certain([0.9, 0.9995]), noise, max_radius=(35, 45)).certified((1, 45))
             array([False,  True])
         """
         return self.by_votes.certified(self, radius)
@@ -406,55 +402,3 @@ class Certificates(Sequence[Certificate], Generic[ProofT_co]):
             [0.93, 0.35]
         """
         return [each.interval(threat, above=above, alpha=alpha) for each in self]
-
-
-def certify(
-    bounds: Bounds,
-    noise: Noise,
-    *,
-    max_radius: RadiusLike | None = None,
-    capacity: Sequence[RadiusLike | None] | None = None,
-    anchored: Sequence[str] | None = None,
-    boxes: Sequence[RadiusLike | None] | None = None,
-    nodes: TargetNodes | None = None,
-    kind: Kind = GRAPHS,
-    classes: Sequence[Hashable] | None = None,
-) -> Certificates[VoteProof]:
-    """One certificate for each row of `bounds`.
-
-    Args:
-        bounds: from `clopper_pearson`, or `Bounds.certain`.
-        noise: the noise that the votes were drawn with.
-        max_radius: the box of radii to look at. Without it, every axis is followed as far as it goes.
-        capacity: for each row, how many sites an attacker finds on each axis; None where that is not known. It is
-            believed: more flips than that are no further attack. A number that merely stands in a file is no capacity.
-        anchored: for each row, why its regions are anchored, "" if they are not.
-        boxes: for each row, how far its frontier is searched, within max_radius. Nothing else follows from it.
-        nodes: the node of each row, where the nodes of graphs are classified.
-        kind: the kind of the attacked objects.
-        classes: what labels call the classes, in the order of their numbers; None: by their numbers alone.
-
-    Example:
-        >>> from starcert.math.confidence import Votes, clopper_pearson
-        >>> bounds = clopper_pearson(Votes([[99_950, 50]], selection=[[995, 5]]), alpha=0.01)
-        >>> certify(bounds, Noise(motif=0.02, random=0.45), max_radius=(35, 45))[0].frontier.radii
-        ((1, 45),)
-    """
-    if not isinstance(bounds, Bounds):
-        raise InvalidParameterError("bounds", "come from clopper_pearson(votes)", type(bounds).__name__)
-    if not isinstance(noise, Noise):
-        raise InvalidParameterError("noise", "be a Noise", noise, "Write for instance Noise(motif=0.02, random=0.45).")
-    if classes is not None and len(set(classes)) != bounds.n_classes:
-        raise InvalidParameterError("classes", f"be {bounds.n_classes}, each once", classes)
-    for name, given in (("capacity", capacity), ("anchored", anchored), ("boxes", boxes), ("nodes", nodes)):
-        if given is not None and len(given) != len(bounds):
-            raise InvalidParameterError(name, f"have one entry for each of {len(bounds)} rows", len(given))
-    limits = None if max_radius is None else noise.radius(max_radius, "max_radius")
-    nothing = [None] * len(bounds)
-    sizes, searched = (
-        [None if each is None else noise.capacity(each, name) for each in (nothing if given is None else given)]
-        for name, given in (("capacity", capacity), ("boxes", boxes))
-    )
-    reasons = [""] * len(bounds) if anchored is None else anchored
-    about = Rows(bounds.objects, bounds.targets, bounds.n_classes, reasons, kind, nodes, classes)
-    return Certificates(about, bounds.labels, None, VoteProof(bounds, noise, limits, sizes, searched))

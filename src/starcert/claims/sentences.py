@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from starcert.claims.intervals import IntervalProof
 from starcert.claims.question import NO_ATTACK
 from starcert.objects.noise import Noise
 from starcert.objects.words import AttackWords, listed
@@ -21,7 +22,7 @@ MAX_NAMED = 8  # maximal radii that are named
 
 def sentence_of(one: Certificate) -> str:
     """The claim of a certificate, all of it."""
-    if one.certificates.of_numbers:
+    if isinstance(one.certificates.proof, IntervalProof):
         return str(one.clean)
     if not one.certificates.of_radii:
         threat, verdict = one.certificates.threat, one.judge()
@@ -62,7 +63,7 @@ def sentence_of(one: Certificate) -> str:
 def summary_of(many: Certificates) -> str:
     """Three lines about all rows: what they are, their answers, and their states at the smallest and largest attack."""
     head = repr(many).removeprefix("Certificates(").removesuffix(")")
-    if many.of_numbers:
+    if isinstance(many.proof, IntervalProof):
         return f"{head}\nanswers: intervals for numbers\n{len(many):,} of them, as intervals(…) has them"
     answered = Counter(many.labels[~many.abstained].tolist())
     names = many.classes or range(many.n_classes)
@@ -208,7 +209,7 @@ def _about_single_steps(one: Certificate, words: AttackWords, step: str) -> tupl
 
 def cells_of(one: Certificate) -> dict[str, object]:
     """The certificate in a few columns, for a notebook."""
-    if one.certificates.of_numbers:
+    if isinstance(one.certificates.proof, IntervalProof):
         return {"estimate": f"{one.estimate:.6g}", "without attack": f"{one.clean.low:.6g} to {one.clean.high:.6g}"}
     if not one.certificates.of_radii:
         threat = one.certificates.threat

@@ -8,7 +8,7 @@ import typer
 
 from starcert import __version__
 from starcert.claims.certificate import Certificate
-from starcert.claims.certificates import certify
+from starcert.claims.from_bounds import certify
 from starcert.claims.slack import slacks_of
 from starcert.cli.command_line import JsonOption, app, report
 from starcert.math.confidence import Bounds, clopper_pearson

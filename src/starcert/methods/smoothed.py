@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from starcert.claims.certificates import Certificates, certify
+from starcert.claims.certificates import Certificates
 from starcert.claims.collective import Collective, matrices_of
+from starcert.claims.from_bounds import certify
 from starcert.claims.vote_proof import VoteProof
 from starcert.classifiers.base import Classifier
 from starcert.math.confidence import Bounds, Family, anytime_bounds, check_alpha, clopper_pearson
