@@ -169,7 +169,7 @@ REFUSED = [
     ("nodes", lambda content: [content["graphs"].pop(), content["evidence"].update(file=None)], "'answers' must be sh"),
     ("nodes", lambda content: [content["graphs"].pop(0), content["evidence"].update(file=None)], "must be all targets"),
     ("graphs", lambda content: content["graphs"].pop(), "must be|no graph"),
-    ("nodes", lambda content: content["collective"]["claims"][0].update(k=-1), "whole number from 0 to 9"),
+    ("nodes", lambda content: content["collective"]["claims"][0].update(k=10), "whole number from 0 to 9"),
     ("nodes", lambda content: content["collective"]["claims"][0].update(alpha=0.02), "be the fraction that 0.02 is"),
     ("nodes", lambda content: content["collective"]["listed"][0]["attacks"].__setitem__(1, 65), "the 65 attacks"),
     ("nodes", lambda content: content["collective"]["threat"].update(text="deletions:1", most=1), "be .1 deletion"),

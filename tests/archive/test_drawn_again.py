@@ -14,9 +14,8 @@ from asking import how_to
 from target_worlds import Busy
 
 import starcert as sc
-from starcert.archive import Archive, IntervalArchive, read, rerun, verify, write
-from starcert.archive.drawn import write_drawn
-from starcert.archive.side_arrays import pack_arrays
+from starcert.archive import Archive, read, rerun, verify, write
+from starcert.archive.side_arrays import drawn_form, pack_arrays
 from starcert.classifiers import Classifier, from_callable
 from starcert.classifiers.base import Scores
 from starcert.math import votes as by_chunk
@@ -80,9 +79,8 @@ def certified(name, folder: Path) -> Path:
     """The archive of a world, in chunks of 256 votes."""
     make, objects, how = WORLDS[name]
     result = make().certify(objects, **how_to(**{"samples": 2_000, "seed": 1, "chunk_size": 256, **how}))
-    kind = IntervalArchive if "intervals" in name else Archive
     claims = {"claims": [result.at_most_changed("deletions:2")]} if name == "together" else {}
-    write(folder / "certificates.json", kind.from_result(result, **claims))
+    write(folder / "certificates.json", Archive.from_result(result, **claims))
     return folder / "certificates.json"
 
 
@@ -139,7 +137,7 @@ def test_counts_that_are_moved_between_chunks_are_refuted_by_chunk(copied, name)
     """Their sums, and so all claims, stay as they were: only who has the model can tell."""
     path = copied(name)
     archive = read(path)
-    counts = (archive.result.proof if "intervals" in name else archive).votes.chunks.estimation[0]
+    counts = archive.votes.chunks.estimation[0]
     n, targets, classes = counts.shape
     one, other = n - 3, n - 2
     places = product(range(targets), range(classes - 1))
@@ -246,9 +244,9 @@ def test_counts_that_do_not_add_up_are_refused(copied):
     [
         (lambda told: told.pop("keys"), "'drawn' and 'keys' must both be there"),
         (lambda told: told["keys"].pop(), "'keys' must be one for each graph"),
-        (lambda told: told["drawn"].update(chunk_size=0), "chunk_size' must be 1 or more"),
+        (lambda told: told["drawn"].update(chunk_size=0), "chunk_size' must be a whole number from 1"),
         (lambda told: told["drawn"].update(chunk_size=1), "'selection' must be longer"),
-        (lambda told: told["drawn"].update(first_chunk=0), "first_chunk' must be 1 or more, or null"),
+        (lambda told: told["drawn"].update(first_chunk=0), "first_chunk' must be a whole number from 1"),
         (lambda told: told["drawn"]["counts"].update(sha256="0"), "other bytes"),
         (
             lambda told: told["drawn"]["counts"].update(file="../a.chunks.npz"),
@@ -332,5 +330,6 @@ def test_a_large_run_takes_a_megabyte(tmp_path):
     drawn = by_chunk.ChunkCounts(1, 1_000, None, "cpu", keys, None, arrays)
     totals = counts.sum(axis=1)
     votes = sc.Votes(np.stack([1_000 * n - totals, totals], axis=1), chunks=drawn)
-    entry = write_drawn(tmp_path / "large.json", votes)
-    assert entry["drawn"]["counts"]["bytes"] < 1.5e6
+    sides = {}
+    entry = drawn_form("large.chunks.npz", votes, sides)
+    assert entry["drawn"].counts.bytes == len(sides["large.chunks.npz"]) < 1.5e6

@@ -8,7 +8,7 @@ import pytest
 from target_worlds import Busy, named_star
 
 import starcert as sc
-from starcert.archive import ExactArchive, read, rerun, verify, write
+from starcert.archive import Archive, read, rerun, verify, write
 from starcert.archive.threat_texts import StatedThreat
 
 GRAPHS = [sc.Graph(4, pairs) for pairs in ([], [(0, 1), (1, 2), (2, 3)], list(combinations(range(4), 2)))]
@@ -36,7 +36,7 @@ BASES = {
 def kept(path, what="bits", threat="flips:2", **how):
     base, graphs = BASES[what]
     result = sc.ExactClassifier(base).certify(graphs, threat=threat, **how)
-    write(path, ExactArchive.from_result(result, labels=[0] * len(result), settings={"seed": 1}))
+    write(path, Archive.from_result(result, labels=[0] * len(result), settings={"seed": 1}))
     return result
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.archive import IntervalArchive, read, verify, write
+from starcert.archive import Archive, read, verify, write
 from starcert.claims import intervals
 from starcert.classifiers import from_callable, from_node_function
 from starcert.math.values import ValueEvidence
@@ -51,7 +51,7 @@ def files(tmp_path_factory):
     for kind in KINDS:
         result = result_of(kind)
         names = [f"{kind} {row}" for row in range(len(result))]
-        archive = IntervalArchive.from_result(result, MORE.get(kind, ()), names=names, labels=[0.5] * len(result))
+        archive = Archive.from_result(result, claims=MORE.get(kind, ()), names=names, labels=[0.5] * len(result))
         write(folder / f"{kind}.json", archive)
     return folder
 
@@ -75,17 +75,17 @@ def test_what_is_written_is_read_and_proved(files, kind):
     archive, found = read(path), verify(path)
     assert (found.verdict, found.mismatches) == ("proved", ())
     assert found.weighed > len(archive)
-    for row, claim in ((row, claim) for row in range(len(result)) for claim in archive.claims):
+    for row, claim in ((row, each.what) for row, claims in enumerate(archive.claims) for each in claims):
         again, once = (each.proof.interval(each[row], claim, None) for each in (archive.result, result))
         assert (again.low, again.high, again.how) == (once.low, once.high, once.how)
     assert archive.rows()[0]["true"] == 0.5
-    assert archive.title(archive.claims[0]) == "mean without attack"
+    assert archive.title(archive.claims[0][0].what) == "mean without attack"
     assert "proved. " in str(found)
 
 
 def test_intervals_by_radius_alone_need_no_side_file(monkeypatch, tmp_path):
     monkeypatch.setattr("starcert.methods.numbers.MAX_FLIPS", 100)
-    archive = IntervalArchive.from_result(result_of("none"), [((1, 1), None), ("flips:2", 0.4)])
+    archive = Archive.from_result(result_of("none"), claims=[((1, 1), None), ("flips:2", 0.4)])
     write(tmp_path / "a.json", archive)
     assert not (tmp_path / "a.evidence.npz").exists()
     assert verify(tmp_path / "a.json").verdict == "proved"
@@ -129,7 +129,7 @@ def test_an_engine_that_errs_is_refuted(tmp_path, monkeypatch):
     """A negative control: ends that are one percent closer than they may be."""
     honest = ValueEvidence.upper
     monkeypatch.setattr(ValueEvidence, "upper", lambda *given: int(0.98 * honest(*given)))
-    write(tmp_path / "a.json", IntervalArchive.from_result(result_of("none")))
+    write(tmp_path / "a.json", Archive.from_result(result_of("none")))
     assert verify(tmp_path / "a.json").verdict == "refuted"
 
 
@@ -159,7 +159,7 @@ def set_to(*path):
         (set_to("alpha", 0.9), "Was a confidence level meant"),
         (set_to("axes", ["a"]), "'axes' must be the axes"),
         (set_to("outputs", "steps", 32), "steps"),
-        (set_to("outputs", "steps", True), "'steps' must be"),
+        (set_to("outputs", "steps", True), "'outputs.steps' must be"),
         (set_to("outputs", "high", 2.0), "'outputs.exact.high' must be the fraction"),
         (set_to("outputs", "high", -2.0), "'high' must be more than low"),
         (set_to("together", 1), "'together' must"),
@@ -174,7 +174,7 @@ def set_to(*path):
         (set_to("graphs", 0, "target", 1), "be the targets of one graph after the other"),
         (set_to("graphs", 0, "outputs", "from", 60), "be of at most 4 steps"),
         (set_to("graphs", 0, "outputs", "counts", [800]), "evidence of graph 0"),
-        (set_to("graphs", 0, "intervals", 0, [0.1]), "two numbers each"),
+        (set_to("graphs", 0, "intervals", 0, [0.1]), "'graphs[0].intervals[0]' must be a list of length 2"),
         (set_to("graphs", 0, "capacity", [1, 2]), "capacity of graph 0 must be"),
         (set_to("graphs", 0, "node", -1), "'graphs[0].node' must be"),
         (set_to("evidence", "sha256", "0"), "is not the file"),
@@ -196,6 +196,6 @@ def test_capacities_are_the_sizes_of_axes_where_radii_are_weighed(changed):
 def test_what_is_kept_fits_the_result():
     result = result_of("none")
     with pytest.raises(InvalidParameterError, match="'names' must be one for each of 2 rows"):
-        IntervalArchive.from_result(result, names=["a"])
-    assert IntervalArchive.from_result(result).names == ("0", "1")
-    assert np.isclose(IntervalArchive.from_result(result).rows()[0]["estimate"], result[0].estimate)
+        Archive.from_result(result, names=["a"])
+    assert Archive.from_result(result).names == ("0", "1")
+    assert np.isclose(Archive.from_result(result).rows()[0]["estimate"], result[0].estimate)

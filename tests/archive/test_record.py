@@ -41,7 +41,7 @@ def test_an_archive_takes_its_word_from_the_kind():
 def test_bounds_without_votes_cannot_be_archived():
     with pytest.raises(InvalidParameterError, match="needs bounds from votes"):
         Archive.from_result(sc.certify(sc.Bounds.certain([0.9]), sc.Noise(a=0.1)))
-    with pytest.raises(InvalidParameterError, match="'certificates' must be Certificates"):
+    with pytest.raises(InvalidParameterError, match="'result' must be Certificates"):
         Archive.from_result([])
 
 

@@ -123,7 +123,7 @@ def test_objects_that_are_no_graphs_and_laws_on_three_values(tmp_path):
 def test_laws_that_cannot_be_are_refused(tmp_path, law, reason):
     noise = sc.Noise(left=sc.Categorical(0.25, 3), right=sc.Categorical(0.45, 3))
     told = written(tmp_path, Archive.from_result(boards(noise)))
-    fractions = {name: str(sc.archive.writing.exact(value)) for name, value in law.items() if name != "added"}
+    fractions = {name: str(sc.archive.format.exact(value)) for name, value in law.items() if name != "added"}
     told["noise"][0] = {"region": "left", **law, "exact": fractions}
     with pytest.raises(ArchiveError, match=reason):
         read(rewritten(tmp_path, told))

@@ -2,11 +2,13 @@
 
 import os
 import time
+from typing import Annotated
 
 import pytest
+from msgspec import Meta, Struct
 
 from starcert import archive as archives
-from starcert.archive.untrusted import MAX_DEPTH, Field, MalformedError, read_untrusted
+from starcert.archive.untrusted import MAX_DEPTH, MalformedError, converted, read_untrusted
 from starcert.system.errors import ArchiveError
 
 READERS = [read_untrusted, archives.read, archives.verify]
@@ -73,16 +75,40 @@ def test_a_file_whose_values_take_the_memory_is_refused_before_it_is_parsed(tmp_
     assert time.process_time() - began < 2
 
 
-def test_halves_of_surrogate_pairs_are_read_and_refused_where_text_is_written(tmp_path):
+class Named(Struct, forbid_unknown_fields=True):
+    name: str
+    whole: Annotated[int, Meta(ge=0, le=10)] | None = None
+
+
+def test_halves_of_surrogate_pairs_are_read_and_are_no_names_of_members(tmp_path):
     path = tmp_path / "method.json"
-    path.write_text(r'{"name": "\ud83d\ude00 \ud800", "whole": "\ud83d\ude00", "\udfff": 1}')
+    path.write_text(r'{"name": "\ud83d\ude00 \ud800", "\udfff": 1}')
     top = read_untrusted(path)
-    inside = top.mapping()
-    assert Field(inside["name"], "name").text() == "😀 \ud800"
-    assert Field(inside["whole"], "whole").writable() == "😀"
-    with pytest.raises(MalformedError, match="'name' must hold no half of a surrogate pair"):
-        Field(inside["name"], "name").writable()
+    assert converted({"name": top["name"]}, Named).name == "😀 \ud800"
     with pytest.raises(MalformedError, match=r"'\\udfff' does not belong there"):
-        top.members("name", "whole")
+        converted(top, Named)
     (tmp_path / "link.json").symlink_to(path)
     assert read_untrusted(tmp_path / "link.json") == top
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ({"name": "a", "whole": 11}, "'in.whole' must be a whole number up to 10. Got 11 instead."),
+        ({"name": "a", "whole": -1}, "'in.whole' must be a whole number from 0. Got -1 instead."),
+        ({"name": "a", "whole": 10**4000}, "'in.whole' must be a whole number up to 10. Got 1000"),
+        ({"name": "a", "whole": 1.0}, "'in.whole' must be a whole number or null. Got 1.0 instead."),
+        ({"name": "a", "whole": True}, "'in.whole' must be a whole number or null. Got True instead."),
+        ({"name": None}, "'in.name' must be text. Got None instead."),
+        ({}, "'in.name' is missing."),
+        ({"name": "a", "x" * 500: 1}, "' does not belong there."),
+        ({"name": "a", "b\n` - at `$.name`": 1}, "' does not belong there."),
+        ([], "'in' must be an object. Got [] instead."),
+    ],
+)
+def test_a_value_of_another_form_is_named_with_its_place(value, said):
+    with pytest.raises(MalformedError) as caught:
+        converted(value, Named, "in")
+    assert said in str(caught.value)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 200

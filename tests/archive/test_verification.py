@@ -13,7 +13,7 @@ from memory_worlds import loaded
 
 import starcert as sc
 from starcert import archive as archives
-from starcert.archive.checker.limits import LIMITS
+from starcert.archive.checker.arithmetic import LIMITS
 from starcert.claims.metrics import certified_share
 from starcert.math.limits import upper_limit
 from starcert.system.errors import ArchiveError, PrecisionError
@@ -191,7 +191,7 @@ def test_a_proof_that_disagrees_with_the_other_is_not_hidden(tmp_path, monkeypat
         patch.setitem(LIMITS, "clopper-pearson", lambda *_: False)
         with pytest.raises(ArithmeticError, match="two proofs disagree about the bounds of graph 0"):
             archives.verify(path)
-    monkeypatch.setattr("starcert.archive.checker.cells.CellListing.certifies", lambda *_: True)
+    monkeypatch.setattr("starcert.archive.checker.arithmetic.CellListing.certifies", lambda *_: True)
     with pytest.raises(ArithmeticError, match="two proofs disagree at radius"):
         archives.verify(path)
 
@@ -333,7 +333,7 @@ def test_cells_are_listed_and_radii_compared_as_far_as_the_budgets_go(tmp_path, 
     path = written(tmp_path, archive_worlds.two_classes())
     whole = archives.verify(path)
     with monkeypatch.context() as patch:
-        patch.setattr("starcert.archive.checker.cells.MAX_BITS_IN_ALL", 0)
+        patch.setattr("starcert.archive.checker.arithmetic.MAX_BITS_IN_ALL", 0)
         none = archives.verify(path)
         assert (none.verdict, none.listed) == ("proved", 1)  # no flips have no bits
         assert none.listed + none.enclosed == whole.listed + whole.enclosed
@@ -355,7 +355,7 @@ def test_arithmetic_errors_in_proofs_are_refusals(tmp_path, monkeypatch, error):
     def fails(*_):
         raise error
 
-    monkeypatch.setattr("starcert.archive.verification.list_cells", fails)
+    monkeypatch.setattr("starcert.archive.checker.rows.list_cells", fails)
     with pytest.raises(ArchiveError, match=r"cannot be proved again: its numbers leave no room for arithmetic \("):
         archives.verify(path)
 

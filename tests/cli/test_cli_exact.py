@@ -154,7 +154,7 @@ def test_plain_models_stand_beside_smoothed_ones(folder, here):
     status, _, errors = here("compare", "voted", "exact", "--out", "c.html")
     assert status == 2
     assert "does not fit together" in errors
-    assert read(archive).claims[0][1:] == (2, 2)
+    assert read(archive).claims[0][0][1:] == (2, 2)
 
 
 def test_runs_are_compared_under_a_list_that_both_were_asked_about(folder, here):

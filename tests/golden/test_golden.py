@@ -38,7 +38,7 @@ def test_attacks_in_archives_of_earlier_versions_still_break_the_model(name):
     make, threat, _ = methods.EXACT[name]
     base, objects = make()
     found = rerun(path, base, objects)
-    assert (found.verdict, found.mismatches, str(found.archive.result.threat)) == ("recounted", (), threat)
+    assert (found.verdict, found.mismatches, str(found.archive.certificates.threat)) == ("recounted", (), threat)
 
 
 @pytest.mark.parametrize("name", files.WRITTEN)

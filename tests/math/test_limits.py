@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.special import ndtri
 
-from starcert.archive.checker.limits import ERROR, tail_in_pairs
+from starcert.archive.checker.arithmetic import ERROR, tail_in_pairs
 from starcert.math.limits import _relative_tail, chooses_multi_class, rough_limits, upper_limit
 
 

@@ -8,7 +8,7 @@ from report_worlds import random_counts, world
 from sweep_worlds import invented
 
 import starcert as sc
-from starcert.archive import ExactArchive
+from starcert.archive import Archive
 from starcert.report import write_report
 from starcert.report.comparison_report import write_comparison
 from starcert.report.document import write_page
@@ -54,7 +54,7 @@ def exact(path):
     problem = classifier.problem([sc.Graph(3, [(0, 1)])])
     result = classifier.certify(problem, threat="flips:1", progress=False)
     one = {"labels": [0], "names": [REGION], "class_names": [REGION, "b"], "settings": {REGION: REGION}}
-    write_page(path, exact_report(ExactArchive.from_result(result, **one), problem.sites, REGION))
+    write_page(path, exact_report(Archive.from_result(result, **one), problem.sites, REGION))
 
 
 def swept(path):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import starcert as sc
-from starcert.archive import Archive, ExactArchive, read, verify, write
+from starcert.archive import Archive, read, verify, write
 from starcert.claims.verdict import Verdict
 from starcert.math.frontier import Frontier, levels_of
 from starcert.methods.evidence import extended_frontier
@@ -233,7 +233,7 @@ def test_totals_of_trials_and_voters(threat, tmp_path):
             lambda g, answers=answers: answers[sum(4 >> PAIRS.index(pair) for pair in g.edges)], n_classes=3
         )
         results = [sc.ExactClassifier(base).certify(GRAPHS, threat=threat)]
-        write(tmp_path / "exact.json", ExactArchive.from_result(results[0]))
+        write(tmp_path / "exact.json", Archive.from_result(results[0]))
         results.append(read(tmp_path / "exact.json").result)
         if "rewire" not in threat and "|" not in threat:
             results.append(sc.HashedVotes(base, groups=2).certify(GRAPHS, threat=threat))

@@ -3,7 +3,7 @@
 Certificates ─► Archive ─► write ─► certificates.json ─► read ─► Archive
                                                       └► verify ─► Verification
 
-`ExactArchive` keeps results of trying every attack, and `IntervalArchive` intervals: the same functions serve all.
+Results of trying every attack, and intervals, are kept likewise.
 """
 
 from __future__ import annotations
@@ -12,30 +12,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from starcert.archive.blind_row import BLIND, BlindRow
     from starcert.archive.drawn_again import rerun
-    from starcert.archive.exact_archive import ExactArchive
-    from starcert.archive.intervals import IntervalArchive
-    from starcert.archive.reading import read
-    from starcert.archive.record import Archive
+    from starcert.archive.files import read, write
+    from starcert.archive.record import BLIND, Archive, BlindRow
     from starcert.archive.verification import Mismatch, Verification, verify
-    from starcert.archive.writing import write
 
 _PLACES = {
-    "BLIND": "blind_row",
+    "BLIND": "record",
     "Archive": "record",
-    "BlindRow": "blind_row",
-    "ExactArchive": "exact_archive",
-    "IntervalArchive": "intervals",
+    "BlindRow": "record",
     "Mismatch": "verification",
     "Verification": "verification",
-    "read": "reading",
+    "read": "files",
     "rerun": "drawn_again",
     "verify": "verification",
-    "write": "writing",
+    "write": "files",
 }
-__all__ = ["BLIND", "Archive", "BlindRow", "ExactArchive", "IntervalArchive", "Mismatch", "Verification",
-           "read", "rerun", "verify", "write"]  # fmt: skip
+__all__ = ["BLIND", "Archive", "BlindRow", "Mismatch", "Verification", "read", "rerun", "verify", "write"]
 
 
 def __getattr__(name: str) -> object:

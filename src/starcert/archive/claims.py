@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from starcert.archive.untrusted import Field
-from starcert.math.attacked_sites import MAX_EVIDENCE_SITES
-from starcert.math.channels import MAX_RADIUS
+from msgspec import UNSET, to_builtins
+
+from starcert.archive.format import MARGINS, BrokenAttack, RowClaims
+from starcert.archive.untrusted import check
 
 if TYPE_CHECKING:
     from starcert.claims.certificate import Certificate
@@ -17,9 +18,7 @@ if TYPE_CHECKING:
 
 Level: TypeAlias = tuple[int, ...]
 
-MARGINS = ("two-class", "multi-class", "fallback")
 SAME = 1 + Fraction(1, 10**9)  # a number that is larger by less than this factor is the same on another platform
-MAX_VOTES = 10**10  # the most votes of a graph: what a proof sums grows with their square root
 
 
 class Answer(NamedTuple):
@@ -59,7 +58,7 @@ class Broken(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """An interval of a row."""
+    """An interval of a row, which is the one of this number."""
 
     row: int
     what: OutputClaim
@@ -108,61 +107,56 @@ def claims_of(certificate: Certificate) -> tuple[Claim, ...]:
     )
 
 
-def claims_to_json(claims: tuple[Claim, ...]) -> dict[str, object]:
+def claims_to_form(claims: tuple[Claim, ...]) -> RowClaims:
     """The claims about a row as the file has them: without evidence, nothing about it."""
-    found: dict[str, object] = {}
-    broken: list[dict[str, object]] = []
-    listed = any(isinstance(each, Size) for each in claims)
-    for each in claims:
-        members: dict[str, object] = each._asdict()
-        if isinstance(each, Broken):  # values where sites have more than two
-            size = {"size": members.pop("level")[0]} if listed else {}  # type: ignore[index]
-            broken.append(size | {name: value for name, value in members.items() if value or name != "values"})
-        elif isinstance(each, Size):
-            continue
-        else:
-            found |= {"class" if name == "label" else name: value for name, value in members.items()}
-    if found["any_flips"] is None:
-        del found["any_flips"]
-    if listed or "any_flips" in found:
-        found["broken"] = broken
-    sizes = [each.certified for each in claims if isinstance(each, Size)]
-    return found | ({"certified_size": sizes[0]} if sizes else {})
+    answer, reach, *others = claims
+    assert isinstance(answer, Answer)
+    assert isinstance(reach, Reach)
+    sizes = [each.certified for each in others if isinstance(each, Size)]
+    broken = tuple(_broken_form(each, listed=bool(sizes)) for each in others if isinstance(each, Broken))
+    about = reach._asdict() | {"any_flips": UNSET if reach.any_flips is None else reach.any_flips}
+    known = sizes or reach.any_flips is not None
+    more: dict[str, Any] = {"broken": broken if known else UNSET, "certified_size": sizes[0] if sizes else UNSET}
+    return RowClaims(**answer._asdict(), **about, **more)
 
 
-def claims_from_json(field: Field, n_axes: int, n_classes: int, *, listed: bool) -> tuple[Claim, ...]:
+def _broken_form(one: Broken, *, listed: bool) -> BrokenAttack:
+    where: dict[str, Any] = {"size": one.level[0]} if listed else {"level": one.level}
+    return BrokenAttack(**where, sites=one.sites, votes=one.votes, delta=one.delta, values=one.values or UNSET)
+
+
+def claims_of_form(told: RowClaims, place: str, n_axes: int, n_classes: int, *, listed: bool) -> tuple[Claim, ...]:
     """The claims about a row in a file; `listed`: about a threat that lists its attacks."""
-    inside = field.members(
-        *("class", "abstained", "p_lower", "failure", "other", "margin", "frontier", "beyond", "proved"),
-        optional=("any_flips", "broken", "certified_size"),
-    )
-    sized = {"broken", "certified_size"} <= inside.keys() if listed else "certified_size" not in inside
-    field.check(sized and not (listed and "any_flips" in inside), "be about sizes if a threat lists its attacks")
-    inside["margin"].check(inside["margin"].value in MARGINS, f"be one of {', '.join(MARGINS)}")
-
-    def radii(name: str) -> tuple[Level, ...]:
-        return tuple(radius.wholes(n_axes, MAX_RADIUS) for radius in inside[name].items())
-
-    flips = inside["any_flips"].whole(MAX_EVIDENCE_SITES) if "any_flips" in inside else None
-    p_lower, failure, other = (inside[name].probability() for name in ("p_lower", "failure", "other"))
-    answer = inside["class"].whole(n_classes - 1), inside["abstained"].flag(), p_lower, failure, other
-    broken = inside["broken"].items() if "broken" in inside else []
+    size = told.certified_size
+    wrong = (size is UNSET or told.broken is UNSET or told.any_flips is not UNSET) if listed else size is not UNSET
+    check(not wrong, place, "be about sizes if a threat lists its attacks", to_builtins(told))
+    check(told.margin in MARGINS, f"{place}.margin", f"be one of {', '.join(MARGINS)}", told.margin)
+    check(told.label < n_classes, f"{place}.class", f"be a class from 0 to {n_classes - 1}", told.label)
+    for name in ("frontier", "beyond"):
+        for number, radius in enumerate(getattr(told, name)):
+            of_axes(radius, f"{place}.{name}[{number}]", n_axes)
+    answer = Answer(*(getattr(told, name) for name in Answer._fields))
+    flips = None if told.any_flips is UNSET else told.any_flips
+    broken = () if told.broken is UNSET else told.broken
     return (
-        Answer(*answer, inside["margin"].text()),
-        Reach(radii("frontier"), radii("beyond"), inside["proved"].flag(), flips),
-        *([Size(inside["certified_size"].whole(MAX_RADIUS))] if listed else []),
-        *(_broken(each, n_axes, n_classes, listed=listed) for each in broken),
+        answer,
+        Reach(told.frontier, told.beyond, told.proved, flips),
+        *([Size(size)] if listed and size is not UNSET else []),
+        *(_broken(each, f"{place}.broken[{i}]", n_axes, n_classes, listed=listed) for i, each in enumerate(broken)),
     )
 
 
-def _broken(claim: Field, n_axes: int, n_classes: int, *, listed: bool) -> Broken:
-    inside = claim.members("size" if listed else "level", "sites", "votes", "delta", optional=("values",))
-    values = inside["values"].items() if "values" in inside else []
-    for_certain = inside["votes"].value == [] and inside["delta"].value == 0  # by copies that were asked
-    return Broken(
-        (inside["size"].whole(MAX_RADIUS),) if listed else inside["level"].wholes(n_axes, MAX_RADIUS),
-        tuple(site.whole(MAX_EVIDENCE_SITES) for site in inside["sites"].items()),
-        () if for_certain else inside["votes"].wholes(n_classes, MAX_VOTES),
-        inside["delta"].probability(),
-        tuple(None if value.value is None else value.whole(256) for value in values),
-    )
+def _broken(told: BrokenAttack, place: str, n_axes: int, n_classes: int, *, listed: bool) -> Broken:
+    named = told.size is not UNSET and told.level is UNSET if listed else told.level is not UNSET and told.size is UNSET
+    check(named, place, f"have the {'size' if listed else 'level'} that is broken", to_builtins(told))
+    level = (told.size,) if told.level is UNSET else of_axes(told.level, f"{place}.level", n_axes)
+    if told.votes or told.delta:  # otherwise it is broken for certain, by copies that were asked
+        of_axes(told.votes, f"{place}.votes", n_classes)
+    values = () if told.values is UNSET else told.values
+    return Broken(level, told.sites, told.votes, told.delta, values)  # type: ignore[arg-type]
+
+
+def of_axes(numbers: tuple[int, ...], place: str, length: int) -> tuple[int, ...]:
+    """A list of numbers, refused unless there is one for each axis, or for each class."""
+    check(len(numbers) == length, place, f"be a list of {length} whole numbers", numbers)
+    return numbers

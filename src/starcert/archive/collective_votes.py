@@ -2,28 +2,28 @@
 
 The JSON file has the threat, how many attacks it lists on each object, and the claims. A side file of its own has, once
 for each object, which of the attacked sites flipped in each noisy copy, what every target answered there, and the
-attacks: see `joint_votes`.
+attacks. In it an object has those sites alone whose flips were kept, numbered from 0; attacks are renumbered too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property, partial
-from typing import BinaryIO
+from pathlib import Path
 
 import numpy as np
 
 from starcert.archive.checker.collective import TargetsChecker
-from starcert.archive.evidence_file import GraphEvidence, unpack
-from starcert.archive.joint_votes import joint_evidence, joint_votes
-from starcert.archive.listed_attacks import question_to_json
-from starcert.archive.threat_texts import question_from_json, threat_from_json, threat_to_json
-from starcert.archive.untrusted import Field, MalformedError
+from starcert.archive.evidence_file import SIDE, GraphEvidence, Whole, unpack
+from starcert.archive.format import CollectivePart, CollectiveRow, SideFile, check_exact, exact
+from starcert.archive.listed_attacks import AttackIndex, numbered_attacks, question_form
+from starcert.archive.side_arrays import read_side
+from starcert.archive.threat_texts import question_of_form, threat_form, threat_of_form
+from starcert.archive.untrusted import MalformedError, check
 from starcert.claims.collective import Collective, CollectiveClaim
 from starcert.claims.question import Question
-from starcert.math.attacked_sites import AttackAxis
+from starcert.math.attacked_sites import AttackAxis, AttackList
 from starcert.math.ballots import Ballots
 from starcert.math.confidence import check_alpha
 from starcert.math.votes import Votes
@@ -41,10 +41,6 @@ MISSING_COLLECTIVE = (
     "How many answers change together is proved from {name}, which is not beside the file. Without it, nothing is "
     "claimed about that."
 )
-
-Unpack = Callable[[BinaryIO], list[GraphEvidence | None]]
-SideFile = Callable[[Field, Unpack, int], Sequence[GraphEvidence | None] | None]
-"""Reads a side file: its entry, what unpacks it, and how many objects it is about; None where it is not there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,16 +89,26 @@ class KeptClaims:
             for each, ballots in zip(self.votes.asked, self.votes.ballots, strict=True)
         ]
 
-    def to_json(self, side: Mapping[str, object]) -> dict[str, object]:
-        """The entry of an archive, with that about the side file."""
+    def form(self, side: SideFile) -> CollectivePart:
+        """The part of a file, with the entry about the side file."""
         asked = self.votes.asked
-        return {
-            "says": SAYS,
-            "threat": threat_to_json(asked[0].threat),
-            "claims": [_claim_to_json(each) for each in self.claims],
-            **side,
-            "listed": [question_to_json(each) for each in asked],
-        }
+        claims = (
+            CollectiveRow(
+                threat=threat_form(each.threat),
+                k=each.k,
+                alpha=each.alpha,
+                alpha_exact=exact(each.alpha),
+                says=str(each),
+            )
+            for each in self.claims
+        )
+        return CollectivePart(
+            says=SAYS,
+            threat=threat_form(asked[0].threat),
+            claims=tuple(claims),
+            evidence=side,
+            listed=tuple(map(question_form, asked)),
+        )
 
     def rows(self) -> list[dict[str, object]]:
         """One row a claim."""
@@ -118,29 +124,22 @@ class KeptClaims:
             for each in self.claims
         ]
 
-    def content(self, noise: Noise) -> tuple[object, ...]:
-        """Values that are equal where files would be equal."""
-        return self.to_json({}), self.evidence(noise)
-
-
-def _claim_to_json(claim: CollectiveClaim) -> dict[str, object]:
-    return {
-        "threat": threat_to_json(claim.threat),
-        "k": claim.k,
-        "alpha": claim.alpha,
-        "alpha_exact": str(Fraction(claim.alpha)),
-        "says": str(claim),
-    }
-
 
 def read_collective(
-    field: Field, side_file: SideFile, votes: Votes, noise: Noise, anchored: Sequence[str], alpha: float
+    told: CollectivePart,
+    path: Path,
+    votes: Votes,
+    noise: Noise,
+    anchored: Sequence[str],
+    alpha: float,
+    *,
+    needed: bool,
 ) -> KeptClaims | None:
-    """The entry of an archive with its side file, checked against the votes counted; None without its side file."""
-    inside = field.members("says", "threat", "claims", "evidence", "listed")
-    inside["says"].text()
-    threat, selection = threat_from_json(inside["threat"], by_radius=True), votes.selection
-    asked = [question_from_json(each, threat, len(noise.axes)) for each in inside["listed"].items()]
+    """The part of a file with its side file, checked against the votes counted; None without its side file."""
+    threat, selection = threat_of_form(told.threat, "collective.threat", by_radius=True), votes.selection
+    asked = [
+        question_of_form(each, f"collective.listed[{i}]", threat, len(noise.axes)) for i, each in enumerate(told.listed)
+    ]
     sizes = np.bincount(np.minimum(votes.objects, len(votes))).tolist()
     places = [(number, target) for number, size in enumerate(sizes) for target in range(size)]
     rows = zip(votes.objects.tolist(), votes.targets.tolist(), strict=True)
@@ -150,27 +149,66 @@ def read_collective(
         raise MalformedError("'collective' must be about one graph, or about graphs with one target each.")
     firsts = np.cumsum([0, *sizes[:-1]]).tolist()
     listed, counts = [each.counts for each in asked], votes.counts[firsts].tolist()
-    side = side_file(
-        inside["evidence"], partial(unpack, counts=counts, noise=noise, listed=listed, n_targets=sizes), len(sizes)
-    )
-    if side is None:
+    unpacked = partial(unpack, counts=counts, noise=noise, listed=listed, n_targets=sizes)
+    place = "collective.evidence"
+    side = read_side(told.evidence, place, path, SIDE, unpacked, MISSING_COLLECTIVE, needed=needed)
+    if side is None and told.evidence.file is not None:
         return None
+    check(side is not None and any(side), place, "name a file with votes of some graph", told.evidence.file)
     questions, ballots, labels = list[Question](), list[Ballots | None](), selection.argmax(axis=1)
-    for number, (found, each) in enumerate(zip(side, asked, strict=True)):
-        own, axes, rows = None, tuple[AttackAxis, ...](), votes.objects == number
+    for number, (found, each) in enumerate(zip(side or (), asked, strict=True)):
+        own, axes, here = None, tuple[AttackAxis, ...](), votes.objects == number
         if found is not None:
-            own, axes = joint_votes(found, noise, votes.counts[rows], labels[rows], each, f"graph {number}")
+            own, axes = joint_votes(found, noise, votes.counts[here], labels[here], each, f"graph {number}")
         attacks = () if found is None else found.attacks or ()
         questions.append(replace(each, attacks=attacks, axes=axes, anchored=anchored[firsts[number]]))
         ballots.append(own)
     together = Collective(replace(votes, ballots=ballots), labels, alpha, questions)
-    return KeptClaims(together, tuple(_claim_from_json(each, together) for each in inside["claims"].items()))
+    claims = (_claim(each, f"collective.claims[{i}]", together) for i, each in enumerate(told.claims))
+    return KeptClaims(together, tuple(claims))
 
 
-def _claim_from_json(field: Field, votes: Collective) -> CollectiveClaim:
-    inside = field.members("threat", "k", "alpha", "alpha_exact", "says")
-    threat, alpha = threat_from_json(inside["threat"], by_radius=True), check_alpha(inside["alpha"].number())
-    exact = str(Fraction(alpha))
-    inside["alpha_exact"].check(inside["alpha_exact"].value == exact, f"be the fraction that {alpha!r} is")
-    inside["says"].text()
-    return votes.claim(threat, inside["k"].whole(len(votes.labels)), votes.size_of(threat), alpha)
+def _claim(told: CollectiveRow, place: str, votes: Collective) -> CollectiveClaim:
+    threat, alpha = threat_of_form(told.threat, f"{place}.threat", by_radius=True), check_alpha(told.alpha)
+    check_exact({"alpha_exact": told.alpha_exact}, {"alpha_exact": alpha}, place)
+    n_targets = len(votes.labels)
+    check(told.k <= n_targets, f"{place}.k", f"be a whole number from 0 to {n_targets:,}", told.k)
+    return votes.claim(threat, told.k, votes.size_of(threat), alpha)
+
+
+def joint_evidence(
+    ballots: Ballots, sites: Whole, axes: Sequence[AttackAxis], attacks: AttackList | None, noise: Noise
+) -> GraphEvidence:
+    """The part of ballots that a side file keeps: the flips of these sites, which are those of the axes; no others."""
+    values, valued = np.zeros(len(sites), dtype=np.uint8), [axis for axis in axes if axis.moves is not None]
+    for axis in valued:
+        values[np.searchsorted(sites, axis.sites)] = axis.values
+    kept = ballots if ballots.sites is not None and np.array_equal(ballots.sites, sites) else ballots.at(sites)
+    return GraphEvidence(
+        kept.renumbered(),
+        tuple(np.searchsorted(sites, axis.sites) for axis in axes),
+        None,
+        {},
+        None,
+        values if noise.is_valued else None,
+        None if attacks is None else numbered_attacks(sites, axes, attacks),
+        joint=True,
+    )
+
+
+def joint_votes(
+    found: GraphEvidence, noise: Noise, counts: Whole, labels: Whole | None, asked: Question | None, name: str
+) -> tuple[Ballots, tuple[AttackAxis, ...]]:
+    """The ballots and axes in a side file; refused unless they fit the counts of all targets and the listed attacks.
+
+    With `labels`, the classes of all targets, copies on which all of them agree are left out: files of 0.2 have them.
+    """
+    if not found.record.complete:
+        raise MalformedError(f"the evidence of {name} must say which sites flipped.")
+    if labels is not None:
+        found = replace(found, record=found.record.disagreeing_with(labels.tolist()))
+    found.check(f"evidence of {name}", None if labels is None else labels.tolist(), counts, noise)
+    axes = found.axes(noise)
+    if asked is not None:
+        AttackIndex(axes).check(found.attacks or (), asked, f"evidence of {name}")
+    return found.record, axes

@@ -19,11 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.archive.evidence_file import GraphEvidence
-from starcert.archive.exact_archive import ExactArchive
-from starcert.archive.intervals import IntervalArchive
-from starcert.archive.listing import tried_again
-from starcert.archive.premises import noise_to_json
-from starcert.archive.record import Archive
+from starcert.archive.exact import tried_again
+from starcert.archive.format import noise_to_json
+from starcert.archive.record import EXACT, INTERVALS, Archive
 from starcert.archive.threat_texts import StatedThreat
 from starcert.archive.verification import Mismatch, Rerun, Verification, verify
 from starcert.claims.intervals import KeptSites
@@ -98,13 +96,13 @@ def rerun(
     archive = found.archive
     if archive is None:
         raise ArchiveError(fspath(path), "states claims under a law from outside: nothing is drawn again.")
-    if isinstance(archive, ExactArchive):
+    if archive.kind == EXACT:
         if isinstance(method, SmoothedClassifier | SmoothedRegressor) or name is not None:
             hint = "Give the ExactClassifier, and no name."
             raise InvalidParameterError("method", "be what tried all attacks", method, hint)
         more, recounted = tried_again(archive, method, objects, threat, n, seed, progress)
         return replace(found, mismatches=(*found.mismatches, *more), recounted=recounted)
-    wanted = SmoothedRegressor if isinstance(archive, IntervalArchive) else SmoothedClassifier
+    wanted = SmoothedRegressor if archive.kind == INTERVALS else SmoothedClassifier
     if not isinstance(method, wanted):
         raise InvalidParameterError("method", f"be a {wanted.__name__}, as the file is of its votes", method)
     drawn = KeptVotes.of(archive, method, objects, fspath(path))
@@ -198,11 +196,9 @@ class KeptVotes(NamedTuple):
     joint: dict[int, tuple[Ballots, Integers | None]]  # of an object, with its sites; None: they are not known
 
     @classmethod
-    def of(cls, archive: Any, method: Any, objects: Any, path: str) -> KeptVotes:  # noqa: ANN401  (either kind)
+    def of(cls, archive: Archive, method: Any, objects: Any, path: str) -> KeptVotes:  # noqa: ANN401  (either kind)
         """The kept part of an archive; refused unless model and data are as the archive says."""
-        of_numbers = isinstance(archive, IntervalArchive)
-        premises = archive.result.proof if of_numbers else archive
-        votes: Votes = premises.votes
+        votes = archive.votes
         if (chunks := votes.chunks) is None or chunks.estimation is None:
             problem = "does not say how its votes were drawn, chunk by chunk" if chunks is None else (
                 "is without the votes of its chunks: they are not beside it, or would have taken too much"
@@ -210,8 +206,8 @@ class KeptVotes(NamedTuple):
             raise ArchiveError(path, f"{problem}, so none can be drawn again.")
         problem = method.problem(objects)
         job = Job.of(method.classifier, problem, chunks.seed, chunks.chunk_size)
-        if noise_to_json(problem.noise) != noise_to_json(premises.noise):
-            raise InvalidParameterError("method", f"have the noise of the file, {premises.noise}", problem.noise)
+        if noise_to_json(problem.noise) != noise_to_json(archive.noise):
+            raise InvalidParameterError("method", f"have the noise of the file, {archive.noise}", problem.noise)
         if (backend := job.classifier.backend) != chunks.backend:
             hint = "Another device draws other copies."
             raise InvalidParameterError("method", f"work on {chunks.backend!r}, as in the file", backend, hint)
@@ -227,8 +223,7 @@ class KeptVotes(NamedTuple):
         if sizes != list(map(job.n_targets, range(len(keys)))):
             raise InvalidParameterError("objects", "have the targets of the file", sizes[:8])
         firsts = np.cumsum([0, *sizes]).tolist()
-        evidence = () if of_numbers else archive.evidence or ()
-        return cls(votes, chunks, job, firsts, evidence, dict(_joint(archive, problem)))
+        return cls(votes, chunks, job, firsts, archive.evidence or (), dict(_joint(archive, problem)))
 
     def strands(self) -> Iterator[Strand]:
         """All votes, object by object."""
@@ -332,11 +327,11 @@ def _flips_of(ballots: Ballots) -> list[bytes]:
     return [row.tobytes() for row in flips]
 
 
-def _joint(archive: Archive | IntervalArchive, problem: Problem) -> Iterator[tuple[int, tuple[Ballots, Any]]]:
+def _joint(archive: Archive, problem: Problem) -> Iterator[tuple[int, tuple[Ballots, Any]]]:
     """The votes of all targets side by side that an archive keeps, with the sites of the object that they are about."""
-    if isinstance(archive, IntervalArchive):
-        questions: Sequence[Question] | None = archive.result.proof.asked
-        joint = archive.result.proof.votes.ballots
+    if archive.kind == INTERVALS:
+        questions: Sequence[Question] | None = archive.asked
+        joint = archive.votes.ballots
     elif archive.collective is not None:
         questions = archive.collective.votes.asked
         joint = archive.collective.votes.votes.ballots

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from starcert.archive.format import ListedForm
 from starcert.archive.side_arrays import PackedArrays
 from starcert.math.attacked_sites import AttackAxis, AttackList
 from starcert.math.choices import Level
@@ -25,9 +26,9 @@ LISTED = {
 Whole = npt.NDArray[np.int64]
 
 
-def question_to_json(asked: Question) -> dict[str, object]:
+def question_form(asked: Question) -> ListedForm:
     """The question about an object, without its attacks."""
-    return {"levels": [sorted(levels) for levels in asked.levels], "attacks": asked.counts}
+    return ListedForm(levels=tuple(tuple(sorted(levels)) for levels in asked.levels), attacks=tuple(asked.counts))
 
 
 def attack_parts(attacks: AttackList) -> Iterator[tuple[str, npt.ArrayLike]]:
@@ -114,3 +115,14 @@ def _any_twice(rows: Whole) -> bool:
         return False
     ordered = rows[np.lexsort(rows.T)]
     return bool((ordered[1:] == ordered[:-1]).all(axis=1).any())
+
+
+def numbered_attacks(kept: Whole, axes: Sequence[AttackAxis], attacks: AttackList) -> AttackList:
+    """Listed attacks on an object as they are on its kept sites alone, numbered from 0."""
+    whole = max((axis.n_sites for axis in axes if axis.moves is not None), default=0)
+
+    def numbered(block: Whole) -> Whole:
+        ranks, positions = divmod(block, whole) if whole else (0, block)
+        return np.searchsorted(kept, positions) + len(kept) * ranks
+
+    return [[numbered(block) for block in blocks] for blocks in attacks]

@@ -1,14 +1,17 @@
-"""The archive: what certificates are made from, and what they are about.
+"""The archive: what claims are made from, and what they are about.
 
-An archive holds no verdicts: its certificates are made from the votes and the noise on request.
+An archive of votes holds no verdicts: its certificates are made from the votes and the noise on request. How many sites
+a graph has, its *capacity*, decides what more flips than that mean: nothing further, if it is known. The archive of a
+result knows it. An archive read from a file does not: the file states a *box*, how far the frontier was searched, and
+no certificate rests on it.
 
-How many sites a graph has, its *capacity*, decides what more flips than that mean: nothing further, if it is known. The
-archive of a result knows it. An archive read from a file does not: the file states a *box*, how far the frontier was
-searched, and no certificate rests on it.
+Where every attack was tried, and of intervals, the archive has the result itself, as a file states it.
 """
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,13 +20,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from starcert.archive.checker.limits import LIMITS
-from starcert.archive.claims import MAX_VOTES, Claim
 from starcert.archive.evidence_file import GraphEvidence
-from starcert.archive.kept import Kept, plain_settings
-from starcert.archive.listed_attacks import AttackIndex, question_to_json
+from starcert.archive.format import MAX_VOTES
+from starcert.archive.listed_attacks import AttackIndex
 from starcert.math.attacked_sites import AttackList
-from starcert.math.confidence import ANYTIME, CLOPPER_PEARSON, Bounds, anytime_bounds, bounds_of, check_alpha
+from starcert.math.confidence import ANYTIME, CLOPPER_PEARSON, Bounds, anytime_bounds, bounds_of
 from starcert.math.frontier import Radius
 from starcert.math.limits import counts_alpha
 from starcert.math.votes import Votes
@@ -37,13 +38,17 @@ if TYPE_CHECKING:
     from starcert.archive.collective_votes import KeptClaims
     from starcert.claims.certificates import Certificates
     from starcert.claims.collective import CollectiveClaim
+    from starcert.claims.intervals import Claim as OutputClaim
     from starcert.claims.question import Question
     from starcert.claims.vote_proof import VoteProof
 
+BLIND = "blind"  # the setting that keeps a `BlindRow`
+CERTIFICATES, EXACT, INTERVALS = "certificates", "exact", "intervals"  # the kinds of archives
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Archive(Kept):
-    """Votes, noise and alpha of certified graphs, with what a reader wants to know about them.
+class Archive:
+    """The data that claims are proved from, the claims, and what a reader wants to know about the rows.
 
     Example:
         >>> from starcert.claims.from_bounds import certify
@@ -55,56 +60,47 @@ class Archive(Kept):
         (('benzene',), ('0', '1'), ((1,),))
     """
 
-    noise: Noise  # that the votes were drawn with
-    votes: Votes  # estimation votes, and selection votes if there were any; no proof rests on their audit
-    alpha: float  # the failure probability of each certificate, or of `together` certificates, evidence included
-    max_radius: tuple[int, ...] | None  # the box of requested radii, in the order of `noise.axes`; None: no end
-    capacities: tuple[tuple[int, ...] | None, ...]  # how many sites an attacker finds on each axis; None: not known
-    anchored: tuple[str, ...]  # why the regions of each graph are anchored, "" if they are not
-    boxes: tuple[tuple[int, ...] | None, ...] = ()  # how far frontiers are searched, within capacities; None: no end
+    names: tuple[str, ...]  # what the data calls each row: an object, or a target
+    labels: tuple[Any, ...]  # the true class of each row, or its true number; None: not known
+    anchored: tuple[str, ...]  # why the regions of each row are anchored, "" if they are not
+    settings: Mapping[str, object]  # how the run was made (model, data, regions, samples, seed, …), as JSON values
+    provenance: Mapping[str, str]  # the versions that made it
+    class_names: tuple[str, ...] = ()
+    nodes: tuple[int, ...] | None = None  # the index of the node of each row, where nodes are classified
+    kind: str = CERTIFICATES  # or "exact", where every attack was tried, or "intervals"
+    claims: tuple[tuple[Any, ...], ...] = ()  # about each row, as a file states them: types of `archive.claims`
+    result: Certificates[Any] | None = None  # of tried attacks, and of outputs that are numbers
+    # The premises of claims that follow from votes; where every attack was tried, there are none.
+    noise: Noise = field(default=None)  # type: ignore[assignment]  # that the votes were drawn with
+    votes: Votes = field(default=None)  # type: ignore[assignment]  # no proof rests on their audit
+    alpha: float = 0.0  # the failure probability of each certificate, or of `together` certificates, evidence included
     together: int = 1  # how many certificates alpha is the joint failure probability of; 1: of each by itself
+    asked: tuple[Question, ...] | None = None  # what a threat that lists its attacks asks about each object
+    max_radius: tuple[int, ...] | None = None  # the box of requested radii, in the order of `noise.axes`; None: no end
+    capacities: tuple[tuple[int, ...] | None, ...] = ()  # how many sites an attacker finds on each axis; None: unknown
+    boxes: tuple[tuple[int, ...] | None, ...] = ()  # how far frontiers are searched, within capacities; None: no end
     # What the verdicts of each graph are proved from; None as a whole: no evidence, and bounds have all of alpha.
     evidence: tuple[GraphEvidence | None, ...] | None = None
     bound: str = ""  # what made bounds of the votes, "clopper-pearson" or "anytime"; by default as they came about
-    asked: tuple[Question, ...] | None = None  # what a threat that lists its attacks asks about each object
     collective: KeptClaims | None = None  # how many answers change together, with the votes of all targets
-    claims: tuple[tuple[Claim, ...], ...] = field(default=(), compare=False)  # about each row, as a file states them
 
     def __post_init__(self) -> None:
-        if not isinstance(self.noise, Noise):
-            raise InvalidParameterError("noise", "be a Noise", self.noise)
-        if not isinstance(self.votes, Votes):
-            raise InvalidParameterError("votes", "be Votes", type(self.votes).__name__)
+        if self.kind != CERTIFICATES:
+            return
         n_graphs, n_classes = self.votes.counts.shape
-        if self.boxes == ():
-            object.__setattr__(self, "boxes", (None,) * n_graphs)
-        for name in ("capacities", "boxes", "anchored", "names", "labels", "nodes", "evidence"):
+        boxes = self.boxes or (None,) * n_graphs
+        for name in ("capacities", "anchored", "names", "labels", "nodes", "evidence"):
             if (given := getattr(self, name)) is not None and len(given) != n_graphs:
                 raise InvalidParameterError(name, f"have one entry for each of {n_graphs} graphs", len(given))
         if len(self.class_names) != n_classes:
             raise InvalidParameterError("class_names", f"name each of {n_classes} classes", list(self.class_names))
         if (largest := int(self.votes.counts.sum(axis=1).max(initial=0))) > MAX_VOTES:
             raise InvalidParameterError("votes", f"be at most {MAX_VOTES:,} a graph", largest)
-        if self.together != 1 and not (isinstance(self.together, int) and self.together >= n_graphs):
-            raise InvalidParameterError("together", f"be 1, or no fewer than {n_graphs} graphs", self.together)
-        capacities, boxes = (
-            [None if each is None else self.noise.capacity(each, f"{name}[{i}]") for i, each in enumerate(given)]
-            for name, given in (("capacities", self.capacities), ("boxes", self.boxes))
+        vars(self).update(
+            bound=self.bound or (CLOPPER_PEARSON if self.votes.history == "fixed" else ANYTIME),
+            boxes=tuple(map(_intersection, self.capacities, boxes)),
+            labels=tuple(_label(each, f"labels[{i}]", n_classes) for i, each in enumerate(self.labels)),
         )
-        checked: dict[str, object] = {
-            "bound": _bound(self.bound or (CLOPPER_PEARSON if self.votes.history == "fixed" else ANYTIME)),
-            "alpha": check_alpha(self.alpha),
-            "max_radius": None if self.max_radius is None else self.noise.radius(self.max_radius, "max_radius"),
-            "capacities": tuple(capacities),
-            "boxes": tuple(map(_intersection, capacities, boxes)),
-            # Where nothing is chosen it makes no difference: one word for one thing.
-            "labels": tuple(_label(each, f"labels[{i}]", n_classes) for i, each in enumerate(self.labels)),
-            "settings": plain_settings(self.settings),
-            "provenance": {_text(k, "provenance"): _text(v, "provenance") for k, v in self.provenance.items()},
-        }
-        for name in ("anchored", "names", "class_names"):
-            checked[name] = tuple(_text(each, f"{name}[{i}]") for i, each in enumerate(getattr(self, name)))
-        vars(self).update(checked)
         if self.votes.blind is not None and self.collective is not None:
             raise InvalidParameterError("votes", "have no fallback beside collective claims", "a fallback")
         for i, graph in enumerate(self.evidence or ()):
@@ -144,30 +140,51 @@ class Archive(Kept):
     @classmethod
     def from_result(
         cls,
-        certificates: Certificates,
+        result: Certificates[Any],
         *,
         names: Sequence[str] | None = None,
-        labels: npt.ArrayLike | Sequence[int | None] | None = None,
+        labels: npt.ArrayLike | Sequence[object] | None = None,
         class_names: Sequence[str] | None = None,
         settings: Mapping[str, object] | None = None,
-        claims: Sequence[CollectiveClaim] | None = None,
+        claims: Sequence[Any] | None = None,
     ) -> Archive:
-        """The archive of certificates that were made from votes, for instance by `SmoothedClassifier.certify`.
+        """The archive of what `certify` of a method returned: from votes, by trying every attack, or of numbers.
 
         Args:
-            certificates: the result to keep.
-            names: what the graphs are called; by default their numbers (with the names of their nodes, or the numbers
+            result: the result to keep.
+            names: what the rows are called; by default their numbers (with the names of their nodes, or the numbers
                 of their targets).
-            labels: the true classes, None where one is not known; see `Certificates.truth`.
+            labels: the true classes, or numbers, None where one is not known; see `Certificates.truth`.
             class_names: what the classes are called; by default as the classifier calls them, or their numbers.
             settings: how the run was made, as JSON values.
-            claims: what `at_most_changed` returned. By default there are none; or, of a result that was read from a
-                file which has some, the one about its whole threat.
+            claims: of classes, what `at_most_changed` returned. By default there are none; or, of a result that was
+                read from a file which has some, the one about its whole threat. Of numbers, what to claim beside the
+                intervals without attack and under the threat of `certify`: threats or radii, each with the number that
+                outputs are above, or None for their mean.
         """
         from starcert.archive.results import archive_of  # noqa: PLC0415  (what certifies; a proof needs none of it)
 
         about: dict[str, Any] = {"names": names, "labels": labels, "class_names": class_names, "settings": settings}
-        return archive_of(certificates, claims=claims, **about)
+        return archive_of(result, claims, about)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def word(self) -> str:
+        """The word for a row: a graph, a node, or the word for objects in the settings."""
+        of_nodes = self.nodes is not None or self.settings.get("targets") == "nodes"
+        return "node" if of_nodes else str(self.settings.get("objects", "graphs")).removesuffix("s")
+
+    @property
+    def known(self) -> tuple[Any, ...] | None:
+        """The true classes, or numbers, if any is known."""
+        return self.labels if any(label is not None for label in self.labels) else None
+
+    @property
+    def truth(self) -> list[Any]:
+        """Those that are known."""
+        return [label for label in self.labels if label is not None]
 
     def confirmed(self) -> Archive:
         """The same archive, after its boxes were compared with the sites of its graphs: they are capacities."""
@@ -179,11 +196,11 @@ class Archive(Kept):
         return found
 
     @cached_property
-    def certificates(self) -> Certificates[VoteProof]:
-        """The certificates of the graphs, made afresh from votes and noise: never read from a file."""
+    def certificates(self) -> Certificates[Any]:
+        """The certificates of the rows: of votes made afresh from these and the noise, never read from a file."""
         from starcert.archive.results import certificates_of  # noqa: PLC0415  (as above)
 
-        return certificates_of(self)
+        return certificates_of(self) if self.result is None else self.result
 
     @property
     def by_counts(self) -> Certificates[VoteProof]:
@@ -219,21 +236,23 @@ class Archive(Kept):
         Args:
             base: the base classifier's answer for each row, a class number: the one column that a file does not know.
         """
+        from starcert.archive.results import rows_of  # noqa: PLC0415  (as above)
         from starcert.claims.tables import as_csv_rows  # noqa: PLC0415  (as above)
 
-        return list(as_csv_rows(self._rows(base)))
+        rows = rows_of(self, base)
+        return list(as_csv_rows(rows)) if self.result is None else rows
 
     def to_frame(self, base: Sequence[int] | None = None) -> pd.DataFrame:
         """The rows as a pandas DataFrame, radii as tuples."""
-        return as_frame(self._rows(base))
+        from starcert.archive.results import rows_of  # noqa: PLC0415  (as above)
 
-    def _rows(self, base: Sequence[int] | None) -> list[dict[str, object]]:
-        from starcert.archive.blind_row import BlindRow  # noqa: PLC0415  (as above)
+        return as_frame(rows_of(self, base))
 
-        blind = BlindRow.of(self)
-        guesses = None if blind is None or blind.missing else blind.answers
-        rows = self.certificates.rows(self.labels, class_names=self.class_names, base=base, blind=guesses)
-        return [row | {"name": name} for row, name in zip(rows, self.names, strict=True)]
+    def title(self, what: OutputClaim) -> str:
+        """The subject of an interval, in a few words."""
+        asked = (self.asked or ())[0].threat.label_of(what.size) if what.size else ""
+        under = f"under {what.threat.label if what.threat else asked}" if what.threat or what.size else "without attack"
+        return f"{'mean' if what.above is None else f'P(output > {what.above:g})'} {under}"
 
     @property
     def together_claims(self) -> tuple[CollectiveClaim, ...]:
@@ -241,25 +260,16 @@ class Archive(Kept):
         return () if self.collective is None else self.collective.claims
 
     def __eq__(self, other: object) -> bool:
-        """True if both would be written to the same file, which holds boxes and no capacities."""
-        return isinstance(other, Archive) and self._content() == other._content()
+        """True if both would be written to the same files, but for the claims, which follow from the rest."""
+        from starcert.archive.files import contents  # noqa: PLC0415  (as above)
+
+        return isinstance(other, Archive) and contents(self) == contents(other)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"Archive({len(self)} {self.word}s, {len(self.class_names)} classes, {self.noise!r}, alpha={self.alpha})"
-
-    def _content(self) -> tuple[object, ...]:
-        selection = None if self.votes.selection is None else self.votes.selection.tolist()
-        others = ("votes", "capacities", "asked", "collective", "claims")
-        together = None if self.collective is None else self.collective.content(self.noise)
-        plain = (getattr(self, name) for name in self.__dataclass_fields__ if name not in others)
-        keys = self.votes.objects.tolist(), self.votes.targets.tolist()
-        asked = [self.threat, *map(question_to_json, self.asked or ())]
-        history, blind = self.votes.history == "fixed", str(self.votes.blind)
-        drawn = None if self.votes.chunks is None else self.votes.chunks.content
-        about = history, drawn, self.votes.audit, blind
-        return self.votes.counts.tolist(), selection, *about, *keys, asked, together, *plain
+        about = f"{self.noise!r}, alpha={self.alpha}" if self.kind != EXACT else "every attack tried"
+        return f"Archive({len(self)} {self.word}s, {len(self.class_names)} classes, {about})"
 
 
 def states_margins(votes: Votes) -> bool:
@@ -277,18 +287,6 @@ def _intersection(capacity: tuple[int, ...] | None, box: tuple[int, ...] | None)
     return tuple(map(min, capacity, box))
 
 
-def _text(value: object, name: str) -> str:
-    if not isinstance(value, str):
-        raise InvalidParameterError(name, "be text", value)
-    return str(value)
-
-
-def _bound(name: str) -> str:
-    if name not in LIMITS:
-        raise InvalidParameterError("bound", f"be one of {', '.join(LIMITS)}", name)
-    return name
-
-
 def _label(value: object, name: str, n_classes: int) -> int | None:
     if value is None:
         return None
@@ -296,3 +294,58 @@ def _label(value: object, name: str, n_classes: int) -> int | None:
         hint = "Give None where the true class is not known."
         raise InvalidParameterError(name, f"be a class from 0 to {n_classes - 1}", value, hint)
     return int(value)
+
+
+def plain_settings(value: Mapping[str, object]) -> dict[str, object]:
+    """A copy of what JSON can hold: tuples become lists."""
+    try:
+        plain = json.loads(json.dumps(dict(value), allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        hint = "Texts, finite numbers, true, false, None, lists and mappings of these can be kept."
+        raise InvalidParameterError("settings", "be plain values", str(error), hint) from None
+    if not isinstance(plain, dict):
+        raise InvalidParameterError("settings", "be a mapping", value)
+    return plain
+
+
+@dataclass(frozen=True)
+class BlindRow:
+    """The answers of a model that sees nothing an attack can change, or the reason that there is none (`missing`).
+
+    Example:
+        >>> BlindRow("logistic regression on counts of label", 0.9, learned_from=20, answers=(0, 1)).answers
+        (0, 1)
+    """
+
+    model: str = ""  # what it is, and what it looks at
+    cross_validated: float = math.nan  # the share of its training part that it had right in cross-validation
+    learned_from: int = 0  # how many graphs, or nodes, it learned from
+    answers: tuple[int, ...] = ()  # a class for each row
+    missing: str = ""
+
+    def to_json(self) -> dict[str, object]:
+        """As `of` reads it."""
+        if self.missing:
+            return {"missing": self.missing}
+        numbers = {"cross_validated": self.cross_validated, "learned_from": self.learned_from}
+        return {"model": self.model, **numbers, "answers": list(self.answers)}
+
+    @classmethod
+    def of(cls, archive: Archive) -> BlindRow | None:
+        """The blind row of an archive; None if it has none that can be read, because settings may hold anything."""
+        kept = archive.settings.get(BLIND)
+        if not isinstance(kept, Mapping):
+            return None
+        if isinstance(missing := kept.get("missing"), str):
+            return cls(missing=missing)
+        model, answers = kept.get("model"), kept.get("answers")
+        numbers = kept.get("cross_validated"), kept.get("learned_from")
+        if not isinstance(model, str) or not isinstance(answers, list) or len(answers) != len(archive.names):
+            return None
+        classes = range(len(archive.class_names))
+        if any(type(each) is not int or each not in classes for each in answers):
+            return None
+        share, learned = numbers
+        if not isinstance(share, int | float) or not isinstance(learned, int):
+            return None
+        return cls(model, float(share), learned, tuple(answers))

@@ -8,16 +8,28 @@ is a premise: no file can prove it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, starmap
+from typing import TYPE_CHECKING
 from unicodedata import normalize
 
+import numpy as np
 from typing_extensions import override
 
-from starcert.archive.untrusted import Field
+from starcert.archive.claims import of_axes
+from starcert.archive.format import ListedForm, ThreatText
+from starcert.archive.listed_attacks import numbered_attacks
+from starcert.archive.untrusted import check
+from starcert.archive.verification import Mismatch
 from starcert.claims.question import Question
-from starcert.math.channels import MAX_RADIUS
-from starcert.objects.threats import MAX_ATTACKS, THREATS, AnyFlips, Threat, Variants, Where, read_threat
+from starcert.objects import Sites
+from starcert.objects.binding import Problem
+from starcert.objects.threats import THREATS, AnyFlips, Threat, Variants, Where, read_threat
 from starcert.system.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from starcert.archive.record import Archive
 
 MAX_WORDS = 2**8  # a text of more words is not read: each operator may nest one threat in another
 
@@ -54,33 +66,45 @@ def text_of(threat: Threat) -> str:
         return str(threat)
 
 
-def threat_to_json(threat: Threat) -> dict[str, object]:
+def threat_form(threat: Threat) -> ThreatText:
     """A threat as files have it."""
-    return {"text": text_of(threat), "label": threat.label, "most": threat.most}
+    return ThreatText(text=text_of(threat), label=threat.label, most=threat.most)
 
 
-def threat_from_json(field: Field, *, by_radius: bool = False) -> Threat:
+def threat_of_form(told: ThreatText, place: str, *, by_radius: bool = False) -> Threat:
     """The threat that a file is about, as its text describes it, or as the file states it if that cannot be read.
 
     One that is asked about by its radii is refused, unless `by_radius` allows it: its attacks are not listed.
     """
-    inside = field.members("text", "label", "most")
-    text, label, most = inside["text"].text(), inside["label"].text(), inside["most"].whole(MAX_RADIUS)
-    inside["most"].check(most > 0, "be 1 or more")
+    text, label = told.text, told.label
     for name in ("text", "label"):
-        inside[name].check(inside[name].text().isprintable(), "be printable text")
+        check(getattr(told, name).isprintable(), f"{place}.{name}", "be printable text", getattr(told, name))
     try:
         threat = read_threat(text if len(text.split()) <= MAX_WORDS else None)
     except (InvalidParameterError, RecursionError):
-        inside["text"].check(_is_foreign(text), "be read wherever it has a word of starcert's own")
-        return StatedThreat(text, most, label)
+        check(_is_foreign(text), f"{place}.text", "be read wherever it has a word of starcert's own", text)
+        return StatedThreat(text, told.most, label)
     fits = str(threat) == text and (by_radius or not threat.by_radius)
-    inside["text"].check(fits, "be the text of a threat" + " that lists its attacks" * (not by_radius))
-    inside["most"].check(threat.most == most, f"be {threat.most}, as the text says")
+    check(fits, f"{place}.text", "be the text of a threat" + " that lists its attacks" * (not by_radius), text)
+    check(threat.most == told.most, f"{place}.most", f"be {threat.most}, as the text says", told.most)
     earlier = threat.label.replace("changes that keep", "flipped bonds that keep")
     earlier = earlier.replace("change that keeps", "flipped bond that keeps")
-    inside["label"].check(label in (threat.label, earlier), f"be {threat.label!r}, as the text says")
+    check(label in (threat.label, earlier), f"{place}.label", f"be {threat.label!r}, as the text says", label)
     return threat
+
+
+def question_of_form(told: ListedForm, place: str, threat: Threat, n_axes: int) -> Question:
+    """The question about an object; its attacks are in the side file, if anywhere."""
+    of_axes(told.attacks, f"{place}.attacks", threat.most)
+    must = f"have an entry for each of {threat.most} sizes"
+    check(len(told.levels) == threat.most, f"{place}.levels", must, len(told.levels))
+    for size, (levels, count) in enumerate(zip(told.levels, told.attacks, strict=True)):
+        where = f"{place}.levels[{size}]"
+        for level in levels:
+            of_axes(level, where, n_axes)
+        fits = len(set(levels)) == len(levels) <= count and bool(levels) is bool(count) and all(map(any, levels))
+        check(fits, where, "be different levels, each with attacks of its own", levels)
+    return Question(threat, tuple(map(frozenset, told.levels)), told.attacks, ())
 
 
 def _is_foreign(text: str) -> bool:
@@ -96,13 +120,26 @@ def _is_foreign(text: str) -> bool:
     return True
 
 
-def question_from_json(field: Field, threat: Threat, n_axes: int) -> Question:
-    """The question about an object; its attacks are in the side file, if anywhere."""
-    inside = field.members("levels", "attacks")
-    levels = [[level.wholes(n_axes, MAX_RADIUS) for level in levels.items()] for levels in inside["levels"].items()]
-    counts = inside["attacks"].wholes(threat.most, MAX_ATTACKS)
-    inside["levels"].check(len(levels) == threat.most, f"have an entry for each of {threat.most} sizes")
-    for of_size, count in zip(levels, counts, strict=True):
-        fits = len(set(of_size)) == len(of_size) <= count and bool(of_size) is bool(count) and all(map(any, of_size))
-        inside["levels"].check(fits, "be different levels, each with attacks of its own")
-    return Question(threat, tuple(map(frozenset, levels)), counts, ())
+def listed_otherwise(archive: Archive, sites: Problem | Sequence[Sites]) -> Iterator[Mismatch]:
+    """The differences between the attacks of a file and those that its threat lists on the objects."""
+    given, objects = list(sites.sites if isinstance(sites, Problem) else sites), archive.votes.objects.tolist()
+    if len(given) != max(objects) + 1:
+        raise InvalidParameterError("sites", f"have one entry for each of {max(objects) + 1} objects", len(given))
+    for number, (asked, each) in enumerate(zip(archive.asked or (), given, strict=False)):
+        anew = Question.of(asked.threat, each, archive.noise)
+        if not _same(asked, anew) or asked.levels != anew.levels:
+            row = objects.index(number)
+            yield Mismatch(row, archive.names[row], "listed", asked.counts, anew.counts)
+    together = () if archive.collective is None else archive.collective.votes.asked
+    for number, (here, each) in enumerate(zip(together, given, strict=False)):
+        again = Question.of(here.threat, each, archive.noise).on(each, archive.noise)
+        lists = numbered_attacks(again.sites, again.axes, again.attacks)
+        if not _same(here, replace(again, attacks=lists)) or len(here.sites) != len(again.sites):
+            row = objects.index(number)
+            yield Mismatch(row, archive.names[row], "listed under 'collective'", here.counts, "others")
+
+
+def _same(one: Question, other: Question) -> bool:
+    """True if two questions list the same attacks."""
+    pairs = zip(chain(*one.attacks), chain(*other.attacks), strict=False)
+    return one.counts == other.counts and all(starmap(np.array_equal, pairs))

@@ -1,7 +1,7 @@
 """Values of untrusted files: JSON, each value with its place in the file, and packed arrays.
 
-Every value is checked when it is taken, and an error names the field. Arrays are unpacked no further than needed. All
-files that are not trusted are opened by `opened`.
+A value is checked when it is converted to its form, and an error names its place. Arrays are unpacked no further than
+needed. All files that are not trusted are opened by `opened`.
 """
 
 from __future__ import annotations
@@ -14,18 +14,24 @@ import reprlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from os import PathLike, fspath
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
 
 from starcert.system.errors import ArchiveError, InvalidParameterError, PrecisionError, WriteError
 from starcert.system.files import open_plain
 
-VERSION = 1  # of archives
 MAX_BYTES = 2**29  # of JSON; larger files are refused before they are read
 MAX_DEPTH = 100  # of lists and objects within each other
 MAX_MEMORY = 3 * 2**28  # bytes of all values of a file
 SIZES = {"{": 232, "[": 88, ",": 40}  # bytes of an object, of a list and of what stands in it, about
+
+
+FormT = TypeVar("FormT")
+
+_WORDS = {"int": "a whole number", "float": "a number", "str": "text", "bool": "true or false", "object": "an object",
+          "array": "a list"}  # fmt: skip
 
 
 class MalformedError(Exception):
@@ -39,77 +45,55 @@ class DisagreementError(ArithmeticError):
         return f"two proofs disagree {super().__str__()}: please report this as a bug"
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A value and where it stands."""
+def check(holds: bool, name: str, requirement: str, got: object) -> None:
+    """Refuses the file, with what must be at a place of it, unless that holds."""
+    if not holds:
+        where = f"'{shortened(name)}'" if name else "the file"
+        raise MalformedError(f"{where} must {requirement}. Got {_SHORT.repr(got)} instead.")
 
-    value: Any  # JSON: anything at all
-    name: str
 
-    def check(self, holds: bool, requirement: str) -> None:
-        """Refuses the file, with what the field must be, unless that holds."""
-        if not holds:
-            where = f"'{self.name}'" if self.name else "the file"
-            raise MalformedError(f"{where} must {requirement}. Got {_SHORT.repr(self.value)} instead.")
+def converted(value: Any, form: type[FormT], name: str = "") -> FormT:  # noqa: ANN401  (JSON: anything at all)
+    """A value of a file in a form that msgspec checks; a `MalformedError` says what is wrong, and where.
 
-    def members(self, *names: str, optional: tuple[str, ...] = ()) -> dict[str, Field]:
-        """The members of an object that has these and no others."""
-        inside, prefix = self.mapping(), f"{self.name}." if self.name else ""
-        for name in names:
-            if name not in inside:
-                raise MalformedError(f"'{prefix}{name}' is missing.")
-        for name in inside:
-            if name not in names and name not in optional:
-                raise MalformedError(f"'{_short(prefix + name)}' does not belong there.")
-        return {name: Field(value, _short(prefix + name)) for name, value in inside.items()}
+    Example:
+        >>> converted({"a": 0.5}, dict[str, int])
+        Traceback (most recent call last):
+        starcert.archive.untrusted.MalformedError: the file must be a whole number. Got 0.5 instead.
+        >>> converted([1, "x"], list[int], "counts")
+        Traceback (most recent call last):
+        starcert.archive.untrusted.MalformedError: 'counts[1]' must be a whole number. Got 'x' instead.
+    """
+    try:
+        return msgspec.convert(value, form)
+    except UnicodeEncodeError as error:  # the name of a member
+        raise MalformedError(f"'{shortened(str(error.object))}' does not belong there.") from None
+    except msgspec.ValidationError as error:
+        said, _, path = str(error).rpartition(" - at `$")
+        said, path = (said, path[:-1]) if said else (str(error), "")
+        place = f"{name}{path}" if name else path.removeprefix(".")
+        if names := re.fullmatch(r"Object (missing required|contains unknown) field `(.*)`", said, re.DOTALL):
+            member = f"{place}.{names[2]}" if place else names[2]
+            what = "is missing" if names[1].startswith("missing") else "does not belong there"
+            raise MalformedError(f"'{shortened(member)}' {what}.") from None
+        check(False, place.replace("[...]", ""), f"be {_wanted(said)}", _value_at(value, path))
+        raise
 
-    def mapping(self) -> dict[str, Any]:
-        """An object, with any members."""
-        self.check(isinstance(self.value, dict), "be an object")
-        return dict(self.value)
 
-    def items(self) -> list[Field]:
-        """The entries of a list."""
-        self.check(isinstance(self.value, list), "be a list")
-        return [Field(value, f"{self.name}[{i}]") for i, value in enumerate(self.value)]
+def _wanted(said: str) -> str:
+    """The value that a message of msgspec asks for, in words."""
+    kinds, _, limit = said.removeprefix("Expected `").partition("`")
+    words = " or ".join(_WORDS.get(kind, kind) for kind in kinds.split(" | "))
+    if limit[:4] in (" >= ", " <= "):
+        side, number = ("from", limit[4:]) if limit[1] == ">" else ("up to", limit[4:])
+        return f"{words} {side} {int(number):,}" if number.lstrip("-").isdigit() else f"{words} {side} {number}"
+    return f"{words}{limit.partition(',')[0]}" if said.startswith("Expected") else "a number that is not as large"
 
-    def text(self) -> str:
-        """A text."""
-        self.check(isinstance(self.value, str), "be text")
-        return str(self.value)
 
-    def writable(self) -> str:
-        """A text that can be written to any file: JSON can name half of a surrogate pair, and UTF-8 has no such."""
-        self.check(not _HALVES.search(self.text()), "hold no half of a surrogate pair, which no text file can hold")
-        return self.text()
-
-    def flag(self) -> bool:
-        """True or false."""
-        self.check(isinstance(self.value, bool), "be true or false")
-        return bool(self.value)
-
-    def number(self) -> float:
-        """A finite number."""
-        self.check(type(self.value) in (int, float) and abs(self.value) <= 1e300, "be a number")
-        return float(self.value)
-
-    def probability(self) -> float:
-        """A number from 0 to 1."""
-        self.check(0 <= self.number() <= 1, "be a probability from 0 to 1")
-        return self.number()
-
-    def whole(self, most: int) -> int:
-        """A whole number from 0 to `most`."""
-        self.check(type(self.value) is int and 0 <= self.value <= most, f"be a whole number from 0 to {most:,}")
-        return int(self.value)
-
-    def wholes(self, length: int, most: int) -> tuple[int, ...]:
-        """A list of this many whole numbers from 0 to `most`."""
-        right_length = isinstance(self.value, list) and len(self.value) == length
-        self.check(right_length, f"be a list of {length} whole numbers")
-        inside = all(type(item) is int and 0 <= item <= most for item in self.value)
-        self.check(inside, f"hold whole numbers from 0 to {most:,}")
-        return tuple(self.value)
+def _value_at(value: Any, path: str) -> object:  # noqa: ANN401  (JSON)
+    """The value that a path of msgspec leads to; the last one that is known."""
+    for member, number in re.findall(r"\.(\w+)|\[(\d+)\]", path.partition("[...]")[0]):
+        value = value[member] if member else value[int(number)]
+    return value
 
 
 @contextmanager
@@ -123,20 +107,10 @@ def opened(path: str | PathLike[str], advice: str, max_bytes: int = MAX_BYTES) -
         raise ArchiveError(name, f"cannot be read ({error.strerror or error}). {advice}") from error
 
 
-def read_untrusted(path: str | PathLike[str], advice: str = "Give a file that holds JSON.") -> Field:
+def read_untrusted(path: str | PathLike[str], advice: str = "Give a file that holds JSON.") -> Any:  # noqa: ANN401
     """The JSON in a file that is not trusted; whatever is wrong with the file is one ArchiveError.
 
-    Texts may have halves of surrogate pairs, as names of files do: `Field.writable` refuses them where a text is
-    written elsewhere.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     with open(f"{folder}/method.json", "w") as file:
-        ...         _ = file.write('{"method": "mine", "objects": 3}')
-        ...     inside = read_untrusted(f"{folder}/method.json").members("method", "objects")
-        >>> inside["method"].writable(), inside["objects"].whole(10)
-        ('mine', 3)
+    Texts may have halves of surrogate pairs, as names of files do.
     """
     try:
         with opened(path, advice) as file:
@@ -148,7 +122,7 @@ def read_untrusted(path: str | PathLike[str], advice: str = "Give a file that ho
         raise ArchiveError(fspath(path), f"{error} {advice}") from None
 
 
-def parse(text: str) -> Field:
+def parse(text: str) -> Any:  # noqa: ANN401  (JSON)
     """The value of a JSON text: no key twice, finite numbers only, no endless nesting, not many times its size."""
     if (size := sum(text.count(sign) * each for sign, each in SIZES.items())) > MAX_MEMORY:
         raise MalformedError(f"its values take about {size:,} bytes of memory; more than {MAX_MEMORY:,} are not read.")
@@ -161,7 +135,7 @@ def parse(text: str) -> Field:
         raise MalformedError(f"the file is not complete JSON ({error}).") from None
     if too_deep:
         raise MalformedError(f"the file is nested too deeply: more than {MAX_DEPTH} lists and objects in each other.")
-    return Field(value, "")
+    return value
 
 
 def _depth(value: object) -> int:
@@ -177,17 +151,18 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
         twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise MalformedError(f"'{_short(twice)}' stands twice in one object.")
+        raise MalformedError(f"'{shortened(twice)}' stands twice in one object.")
     return members
 
 
 def _finite(text: str) -> float:
     if not math.isfinite(number := float(text)):
-        raise MalformedError(f"the file must hold finite numbers. Got {_short(text)} instead.")
+        raise MalformedError(f"the file must hold finite numbers. Got {shortened(text)} instead.")
     return number
 
 
-def _short(text: str) -> str:
+def shortened(text: str) -> str:
+    """A text of a file as far as a message shows it."""
     return text if len(text) <= _SHORT.maxstring and text.isprintable() else _SHORT.repr(text)[1:-1]
 
 
@@ -218,7 +193,6 @@ def proof_errors(path: str | PathLike[str]) -> Iterator[None]:
         raise ArchiveError(fspath(path), problem) from error
 
 
-_HALVES = re.compile("[\ud800-\udfff]")
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel, _SHORT.maxlist, _SHORT.maxdict = 2, 4, 4
 _SHORT.maxstring, _SHORT.maxlong, _SHORT.maxother = 60, 40, 60

@@ -23,30 +23,23 @@ outside, nothing is proved: claims are stated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from importlib import import_module
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from starcert.archive.checker.cells import list_cells
 from starcert.archive.checker.evidence import EvidenceCheck
-from starcert.archive.checker.rows import Difference, FileProofs, RowProofs
+from starcert.archive.checker.rows import FileProofs
 from starcert.archive.claims import Answer, Broken, Interval, Reach, Size, Together, TriedRow
-from starcert.archive.reading import laws_from_outside, read_top, top_of
-from starcert.archive.record import Archive
+from starcert.archive.files import laws_from_outside, read_top, top_of
+from starcert.archive.record import CERTIFICATES, EXACT, INTERVALS, Archive
 from starcert.archive.untrusted import archive_errors, proof_errors
 from starcert.system.output import progress_bar, quantity
 
 if TYPE_CHECKING:
     from starcert.archive.checker.collective import CollectiveCheck
-    from starcert.archive.exact_archive import ExactArchive
-    from starcert.archive.intervals import IntervalArchive
-    from starcert.claims.question import Question
     from starcert.objects import Sites
     from starcert.objects.binding import Problem
-    from starcert.objects.noise import Noise
 
 Verdict: TypeAlias = Literal["proved", "refuted", "stated", "consistent", "recounted"]
 
@@ -67,24 +60,14 @@ TRIED_AS_STATED = (
 """The same where every attack was tried."""
 
 PROVERS: Mapping[type, str] = {
-    Answer: "rows.RowProofs.answer",
-    Reach: "rows.RowProofs.reach",
-    Size: "rows.RowProofs.size",
-    Broken: "rows.RowProofs.broken",
-    Interval: "intervals.IntervalProofs.interval",
-    Together: "collective.prove_together",
-    TriedRow: "trials.TrialProofs.tried",
+    Answer: "answer",
+    Reach: "reach",
+    Size: "size",
+    Broken: "broken",
+    Interval: "interval",
+    TriedRow: "tried",
 }
-"""By the type of a claim what in `checker` yields all that is false of it; a file imports those of its claims alone."""
-
-
-def prover_of(claim: type) -> Callable[[Any, Any], Iterator[Difference]]:
-    """The prover of a type of claims: it takes the proofs of a row, and a claim about it."""
-    module, *names = PROVERS[claim].split(".")
-    found: Callable[[Any, Any], Iterator[Difference]] = reduce(
-        getattr, names, import_module(f"starcert.archive.checker.{module}")
-    )  # type: ignore[assignment]
-    return found
+"""By the type of a claim, the method of the proofs of its row that yields all that is false of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +123,7 @@ class Verification:
     """
 
     path: str  # the file
-    archive: Any = None  # what it holds: an `Archive`, `ExactArchive` or `IntervalArchive`; None: nothing was read
+    archive: Any = None  # the `Archive` that it holds; None: nothing was read
     mismatches: tuple[Mismatch, ...] = ()  # every false claim, row by row
     laws: tuple[str, ...] = ()  # laws that are not starcert's own: no claim is proved, and none refuted
     listed: int = 0  # how many radii were decided a second time, in whole numbers
@@ -165,27 +148,26 @@ class Verification:
             return "stated"
         if self.mismatches:
             return "refuted"
-        if self.archive.kind != "exact":
+        if self.archive.kind != EXACT:
             return "proved"
         return "consistent" if self.recounted is None else "recounted"
 
     @property
     def taken_as_stated(self) -> str:
         """The premises that no file can prove."""
-        return TRIED_AS_STATED if self.archive.kind == "exact" else TAKEN_AS_STATED
+        return TRIED_AS_STATED if self.archive.kind == EXACT else TAKEN_AS_STATED
 
     @property
     def premise(self) -> str:
         """The premise about the attacks of a threat that is taken as stated; "" where none are listed."""
         archive = self.archive
-        if archive.kind == "exact":
+        if archive.kind == EXACT:
             words = " That threat is not starcert's own: it is known by this text alone, and so are its counts."
-            return words if archive.of_unknown_threat else ""
-        asked = archive.result.proof.asked if archive.kind == "intervals" else archive.asked
-        if asked is None:
+            return words if _is_stated(archive.certificates.threat) else ""
+        if (asked := archive.asked) is None:
             return ""
         number = quantity(sum(sum(each.counts) for each in asked), "attack")
-        if archive.kind == "intervals":
+        if archive.kind == INTERVALS:
             about = f"about the {number} listed: that none is missing is taken as stated"
             return f" Under {asked[0].threat} they are {about}."
         found = "listed anew, they are the same" if self.listed_anew else "that none is missing is taken as stated"
@@ -200,6 +182,12 @@ class Verification:
         found = _SAYS[self.archive.kind](self, rows)
         again = "" if self.rerun is None else f" {self.rerun}"
         return f"{self.path}: {self.verdict}. {found}".rstrip() + again
+
+
+def _is_stated(threat: object) -> bool:
+    from starcert.archive.threat_texts import StatedThreat  # noqa: PLC0415  (threats list attacks on objects)
+
+    return isinstance(threat, StatedThreat)
 
 
 def _certificates_say(found: Verification, rows: str) -> str:
@@ -221,7 +209,7 @@ def _certificates_say(found: Verification, rows: str) -> str:
 
 
 def _intervals_say(found: Verification, rows: str) -> str:
-    what = f"{quantity(len(found.archive.claims), 'interval')} for each of {rows}"
+    what = f"{quantity(len(found.archive.claims[0]), 'interval')} for each of {rows}"
     if found.mismatches:
         return f"Of {what}, {quantity(len(found.mismatches), 'end')} cannot be proved.{found.premise}"
     how = f"from the outputs, their flips and the noise; attacks were weighed {found.weighed:,} times"
@@ -229,7 +217,7 @@ def _intervals_say(found: Verification, rows: str) -> str:
 
 
 def _trials_say(found: Verification, rows: str) -> str:
-    result = found.archive.result
+    result = found.archive.certificates
     what = f"{rows} under {result.threat}"
     if found.mismatches:
         return f"Of {what}, {quantity(len(found.mismatches), 'claim')} cannot be true."
@@ -260,97 +248,68 @@ def verify(
         top = top_of(path)
         if laws := laws_from_outside(top):
             return Verification(fspath(path), laws=laws)
-    archive: Any = read_top(top, path, whole=True)
+    archive = read_top(top, path, whole=True)
     with proof_errors(path):
-        if archive.kind == "exact":
-            return Verification(fspath(path), archive, tuple(_false_trials(archive)))
-        if archive.kind == "intervals":
-            return _intervals(fspath(path), archive, progress)
-        anew = tuple[Mismatch, ...]()
-        if sites is not None:
-            from starcert.archive.listing import listed_otherwise  # noqa: PLC0415  (threats and objects)
+        mismatches = list[Mismatch]()
+        if sites is not None and archive.kind == CERTIFICATES:
+            from starcert.archive.threat_texts import listed_otherwise  # noqa: PLC0415  (threats and objects)
 
-            anew = tuple(listed_otherwise(archive, sites))
-        return _certificates(fspath(path), archive, progress, anew, listed_anew=sites is not None)
+            mismatches += listed_otherwise(archive, sites)
+        mismatches += _false_lists(archive)
+        false, found = _claims_of_rows(archive, progress)
+        together, what = list["CollectiveCheck"](), f"all {len(archive)} answers"
+        if archive.collective is not None:
+            from starcert.archive.checker.collective import prove_together  # noqa: PLC0415  (where it is claimed)
+
+            for claim in map(Together, archive.collective.claims):
+                differences = prove_together((archive.collective, together), claim)
+                false += (Mismatch(0, what, *each) for each in differences)
+        anew = sites is not None and archive.asked is not None and archive.kind == CERTIFICATES
+        everything = (*mismatches, *false)
+        return Verification(
+            fspath(path), archive, everything, **found, listed_anew=anew, collective=tuple(together)
+        )  # fmt: skip
 
 
-def _mismatches(row: int, name: str, proofs: object, claims: Iterable[object]) -> Iterator[Mismatch]:
-    """Yields the errors in the claims about a row."""
-    for claim in claims:
-        for difference in prover_of(type(claim))(proofs, claim):
-            yield Mismatch(row, name, *difference)
+def _claims_of_rows(archive: Archive, progress: bool | None) -> tuple[list[Mismatch], dict[str, Any]]:
+    """The false claims, row by row, and what `Verification` says about the proofs of a kind."""
+    if archive.kind == EXACT:
+        from starcert.archive.checker.trials import TrialProofs  # noqa: PLC0415  (each kind where it is proved)
 
+        proofs: Any = TrialProofs(archive)
+    elif archive.kind == INTERVALS:
+        from starcert.archive.checker.intervals import IntervalProofs  # noqa: PLC0415  (as above)
 
-def _certificates(
-    path: str, archive: Archive, progress: bool | None, anew: tuple[Mismatch, ...], *, listed_anew: bool
-) -> Verification:
-    mismatches, checks, file, by_kernel = [*anew], list[EvidenceCheck | None](), FileProofs(archive), 0
-    rows, joint = dict.fromkeys(zip(archive.votes.objects.tolist(), archive.boxes, strict=True)), archive.collective
-    for questions in (archive.asked or (), [] if joint is None else joint.votes.asked):
-        mismatches += _false_lists(archive, questions, archive.noise, rows)
-    with progress_bar("graphs", len(archive), shown=progress) as advance:
+        proofs = IntervalProofs(archive)
+    else:
+        proofs = FileProofs(archive)
+    mismatches = list[Mismatch]()
+    with progress_bar(f"{archive.word}s", len(archive), shown=progress) as advance:
         for row, name in enumerate(archive.names):
-            proofs = RowProofs(file, row)
-            mismatches += _mismatches(row, name, proofs, (archive.claims or ())[row])
-            checks.append(None if proofs.evidence is None else proofs.check)
-            by_kernel += 0 if proofs.evidence is None else proofs.evidence.by_kernel
+            of_row = proofs.of_row(row)
+            number = row if archive.kind != EXACT else archive.certificates[row].object
+            for claim in archive.claims[row]:
+                mismatches += (Mismatch(number, name, *each) for each in getattr(of_row, PROVERS[type(claim)])(claim))
             advance(1)
-    listed, enclosed = list_cells(archive.noise, file.verdicts, progress)
-    together, what = list["CollectiveCheck"](), f"all {len(archive)} answers"
-    for claim in archive.together_claims:
-        mismatches += _mismatches(0, what, (archive.collective, together), [Together(claim)])
-    return Verification(
-        path,
-        archive,
-        tuple(mismatches),
-        listed=listed,
-        enclosed=enclosed,
-        evidence=tuple(checks),
-        by_kernel=by_kernel,
-        listed_anew=listed_anew and archive.asked is not None,
-        collective=tuple(together),
-    )
+    mismatches += (Mismatch(*each) for each in proofs.of_objects())
+    return mismatches, proofs.found(progress)
 
 
-def _intervals(path: str, archive: IntervalArchive, progress: bool | None) -> Verification:
-    from starcert.archive.checker.intervals import IntervalProofs  # noqa: PLC0415  (as its prover)
-
-    result, proofs = archive.result, IntervalProofs(archive)
-    mismatches = list(
-        _false_lists(archive, result.proof.asked or (), result.proof.noise, enumerate(result.proof.capacities))
-    )
-    with progress_bar("intervals", len(archive), shown=progress) as advance:
-        for row, name in enumerate(archive.names):
-            claims = zip(archive.claims, archive.intervals[row], strict=True)
-            mismatches += _mismatches(row, name, proofs, (Interval(row, claim, *ends) for claim, ends in claims))
-            advance(1)
-    return Verification(path, archive, tuple(mismatches), weighed=proofs.weighed)
-
-
-def _false_lists(
-    archive: Any,  # noqa: ANN401  (of certificates, or of intervals)
-    asked: Sequence[Question],
-    noise: Noise,
-    objects: Iterable[tuple[int, Sequence[int] | None]],
-) -> Iterator[Mismatch]:
+def _false_lists(archive: Archive) -> Iterator[Mismatch]:
     """Numbers of listed attacks that no object of this capacity has: of fewer there would be less to prove."""
-    if not asked:
+    joint = () if archive.collective is None else archive.collective.votes.asked
+    if not archive.asked and not joint:
         return
     from starcert.archive.checker.trials import check_listed  # noqa: PLC0415  (threats list attacks on objects)
 
-    rows = (archive.votes if archive.kind == "certificates" else archive.result).objects.tolist()
-    for number, capacity in objects:
-        counts = asked[number].counts
-        if capacity is not None and (must := check_listed(asked[number].threat, counts, noise, capacity)):
-            row = rows.index(number)
-            yield Mismatch(row, archive.names[row], "listed", counts, must)
-
-
-def _false_trials(archive: ExactArchive) -> Iterator[Mismatch]:
-    from starcert.archive.checker.trials import TrialProofs  # noqa: PLC0415  (as its prover)
-
-    proofs = TrialProofs(archive)
-    for row, claim in enumerate(archive.claims):
-        yield from _mismatches(archive.result[row].object, archive.names[row], proofs, [claim])
-    for number, name in enumerate(archive.object_names):
-        yield from (Mismatch(number, name, *each) for each in proofs.counts(number))
+    rows = archive.votes.objects.tolist()
+    capacities: Iterable[tuple[int, Sequence[int] | None]] = dict.fromkeys(zip(rows, archive.boxes, strict=False))
+    if archive.kind == INTERVALS:
+        capacities = list(enumerate(archive.certificates.proof.capacities))
+    for asked in filter(None, (archive.asked, joint)):
+        for number, capacity in capacities:
+            counts = asked[number].counts
+            must = "" if capacity is None else check_listed(asked[number].threat, counts, archive.noise, capacity)
+            if must:
+                row = rows.index(number)
+                yield Mismatch(row, archive.names[row], "listed", counts, must)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import starcert as sc
-from starcert.archive import Archive, ExactArchive, verify, write
+from starcert.archive import Archive, verify, write
 from starcert.benchmark.data import DRAWN, Fold, Nodes, data_of
 from starcert.benchmark.outcomes import KINDS, SIZES, kind_of, outcome_of
 from starcert.datasets import Dataset
@@ -30,8 +30,8 @@ def keep(path: Path, found: sc.Certificates, cut: Fold, data: Dataset | None) ->
 
     Votes on one graph serve all its nodes, so all of them are in the file: those that are not tested without a class.
     """
-    kind = ExactArchive if isinstance(found.proof, TriedAttacks) else Archive
-    if kind is Archive and not (found.of_radii and found.votes is not None):
+    kept = isinstance(found.proof, TriedAttacks) or (found.of_radii and found.votes is not None)
+    if not kept:
         return
     truth = dict(zip(cut.numbers, cut.tested.labels.tolist(), strict=True))
     rows = range(len(found)) if isinstance(cut.tested, Nodes) else cut.numbers
@@ -39,7 +39,7 @@ def keep(path: Path, found: sc.Certificates, cut: Fold, data: Dataset | None) ->
     # The last classes may have no graph that is small enough: then no model knows them.
     classes = (data.class_names[: found.n_classes] if data is not None else ()) or None
     named, labels = [names[row] if names else str(row) for row in rows], [truth.get(row) for row in rows]
-    write(path, kind.from_result(found, names=named, labels=labels, class_names=classes))
+    write(path, Archive.from_result(found, names=named, labels=labels, class_names=classes))
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Proved(NamedTuple):
             raise StarcertError(f"{file}: {len(found.refuted)} of its claims are false. starcert verify lists them.")
         if found.verdict == "stated":
             raise StarcertError(f"{found} Give a file that starcert verify proves.")
-        if isinstance(found.archive, ExactArchive):
+        if found.archive.kind == "exact":
             hint = "Run the method here, as --method FILE.PY:CLASS."
             raise StarcertError(f"{file}: nothing proves what the model answered where attacks were tried. {hint}")
         archive: Archive = found.archive

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcert.archive import Archive, ExactArchive, IntervalArchive, Mismatch, Verification, read
+from starcert.archive import Archive, Mismatch, Verification, read
 from starcert.archive import verify as verify_file
 from starcert.cli.command_line import JsonOption, app, report, show
 from starcert.report.blocks import as_terminal, values_of
@@ -96,14 +96,13 @@ def _verification_object(found: Verification) -> dict[str, object]:
     if found.laws:
         return {"file": found.path, "verdict": found.verdict, "laws": found.laws}
     archive, about = found.archive, dict[str, object]()
-    if isinstance(archive, ExactArchive):
-        about = {"threat": str(archive.result.threat), "alpha": 0, "recounted": found.recounted}
+    if archive.kind == "exact":
+        about = {"threat": str(archive.certificates.threat), "alpha": 0, "recounted": found.recounted}
     else:
-        premises = archive.result.proof if isinstance(archive, IntervalArchive) else archive
-        if isinstance(archive, IntervalArchive):
-            about["intervals"] = [archive.title(each) for each in archive.claims]
-        about |= {"noise": premises.noise.to_dict(), "alpha": premises.alpha, "together": premises.together}
-        if isinstance(archive, Archive):
+        if archive.kind == "intervals":
+            about["intervals"] = [archive.title(each.what) for each in archive.claims[0]]
+        about |= {"noise": archive.noise.to_dict(), "alpha": archive.alpha, "together": archive.together}
+        if archive.kind == "certificates":
             about |= {"proved_in_whole_numbers": found.listed, "proved_in_balls": found.enclosed}
             about |= {"threat": archive.threat, "premise": found.premise} if found.premise else {}
     if found.rerun is not None:
@@ -123,12 +122,11 @@ def _verification_view(found: Verification) -> list[RenderableType]:
     if found.laws:
         return [str(found)]
     archive, noise = found.archive, list[str]()
-    if not isinstance(archive, ExactArchive):
-        of_numbers = isinstance(archive, IntervalArchive)
-        premises, one = archive.result.proof if of_numbers else archive, "interval" if of_numbers else archive.word
-        whose = f"each {one}" if premises.together == 1 else f"all {premises.together:,} {one}s together"
-        noise.append(f"Noise {json.dumps(premises.noise.to_dict())}, alpha {at_most(premises.alpha)} for {whose}.")
-        if not of_numbers:
+    if archive.kind != "exact":
+        one = "interval" if archive.kind == "intervals" else archive.word
+        whose = f"each {one}" if archive.together == 1 else f"all {archive.together:,} {one}s together"
+        noise.append(f"Noise {json.dumps(archive.noise.to_dict())}, alpha {at_most(archive.alpha)} for {whose}.")
+        if archive.kind == "certificates":
             radii = f"those on {found.listed:,} of {found.listed + found.enclosed:,} radii once more in whole numbers"
             noise.append(f"Each verdict is proved in balls; {radii}.")
     return [
@@ -184,12 +182,12 @@ def compare(
         show(*as_terminal(shown), f"Comparison: {out}")
 
 
-def _read(file: Path) -> Archive | ExactArchive:
+def _read(file: Path) -> Archive:
     """A run's archive, read, and checked as far as the file alone allows."""
     archive = read(file)
-    if isinstance(archive, Archive):
+    if archive.kind == "certificates":
         return archive.confirmed()
-    if isinstance(archive, IntervalArchive):
+    if archive.kind == "intervals":
         raise ArchiveError(str(file), "holds intervals, and only runs of certificates can be compared.")
     if verify_file(file).refuted:
         raise ArchiveError(str(file), f"does not fit together. starcert verify {file} says where.")

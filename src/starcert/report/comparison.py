@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import takewhile
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
-from starcert.archive import Archive, BlindRow, ExactArchive
+from starcert.archive import Archive, BlindRow
 from starcert.claims.certificates import Certificates
 from starcert.claims.gains import StructureGain, paired_difference
 from starcert.claims.metrics import right
@@ -37,15 +37,13 @@ MAX_COMPARED = 5  # the most flips on each axis for which differences are given
 MAX_NAMED = 20  # the most classes that are named in a message
 SHOWN_SETTINGS = ("model", "classifier", "data", "split", "limit", "regions", "samples", "seed")
 
-AnyArchive: TypeAlias = Archive | ExactArchive
-
 
 class ComparedRun:
     """One run, restricted to the graphs that all runs have: `rows` are their places in it, in the first run's order."""
 
-    def __init__(self, name: str, archive: AnyArchive, rows: Sequence[int]) -> None:
+    def __init__(self, name: str, archive: Archive, rows: Sequence[int]) -> None:
         self.name, self.archive, self.rows = name, archive, list(rows)
-        self.results: Certificates = archive.result if isinstance(archive, ExactArchive) else archive.certificates
+        self.results: Certificates = archive.certificates
         self.labels = [archive.labels[row] for row in rows]
         self.anchored = [archive.anchored[row] for row in rows]
         self.right = self.results.right(archive.labels)[self.rows]
@@ -60,8 +58,8 @@ class ComparedRun:
             for place, axis in enumerate(self.by_axis)
         }
         capacities = (
-            [archive.result.proof.capacities[number] for number in archive.result.objects.tolist()]
-            if isinstance(archive, ExactArchive)
+            [archive.certificates.proof.capacities[number] for number in archive.certificates.objects.tolist()]
+            if archive.kind == "exact"
             else archive.capacities
         )
         self.n_sites = [None if (each := capacities[row]) is None else sum(each) for row in self.rows]
@@ -95,20 +93,20 @@ class ComparedRun:
     def about(self) -> Iterator[tuple[str, str]]:
         """How it was made: its noise or method, settings, alpha and evidence."""
         archive, settings = self.archive, self.archive.settings
-        if isinstance(archive, ExactArchive):
+        if archive.kind == "exact":
             yield from (("method", self.results.proof.method), ("threat", str(self.results.threat)))
         else:
             yield from ((f"noise in {region}", archive.noise[region].describe()) for region in archive.noise.regions)
         yield from ((name, str(settings[name])) for name in SHOWN_SETTINGS if settings.get(name) is not None)
-        if isinstance(archive, ExactArchive):
-            yield "forward passes", f"{archive.result.proof.forward_passes:,}"
+        if archive.kind == "exact":
+            yield "forward passes", f"{archive.certificates.proof.forward_passes:,}"
         else:
             together = f" for all {archive.together:,} together" if archive.together > 1 else ""
             yield from (("alpha", f"{archive.alpha:g}{together}"), ("evidence", "yes" if archive.evidence else "no"))
 
     def notices(self) -> Iterator[Notice]:
         """The notices about this run alone."""
-        if not isinstance(self.archive, ExactArchive):
+        if self.archive.kind != "exact":
             yield from (Notice(f"{self.name}: {head}", text) for head, text in stated(self.archive))
             return
         text = (
@@ -118,7 +116,7 @@ class ComparedRun:
         yield Notice(f"{self.name}: {self.results.proof.method}", text)
 
 
-def compared_runs(runs: Mapping[str, AnyArchive]) -> list[ComparedRun]:
+def compared_runs(runs: Mapping[str, Archive]) -> list[ComparedRun]:
     """The runs with the graphs that all of them have, matched by name; an error if there are none."""
     if len(runs) < 2:
         raise InvalidParameterError("runs", "be two or more", len(runs), "Name two folders of runs.")
@@ -136,7 +134,7 @@ def compared_runs(runs: Mapping[str, AnyArchive]) -> list[ComparedRun]:
     return [ComparedRun(each, runs[each], [place[graph] for graph in shared]) for each, place in places.items()]
 
 
-def _places(archive: AnyArchive, first: AnyArchive) -> dict[int, int]:
+def _places(archive: Archive, first: Archive) -> dict[int, int]:
     """For the graphs of the first run, where they stand in another; names of several graphs match nothing."""
     if archive.names == first.names:
         return {row: row for row in range(len(first))}
@@ -145,7 +143,7 @@ def _places(archive: AnyArchive, first: AnyArchive) -> dict[int, int]:
     return {row: there[name] for name, row in here.items() if name in there and often[name] == 2}
 
 
-def _differs(archive: AnyArchive, first: AnyArchive, rows: Mapping[int, int], name: str) -> tuple[str, str] | None:
+def _differs(archive: Archive, first: Archive, rows: Mapping[int, int], name: str) -> tuple[str, str] | None:
     """How the graphs and classes of a run differ from those of the first, and a sentence about it; None if they fit."""
     classes, one = archive.class_names, archive.word
     if not rows:
@@ -331,7 +329,7 @@ class Comparison:
         return [-1 if size is None else far for size, far in zip(sizes, reach, strict=True)]
 
 
-def compare(runs: Mapping[str, AnyArchive], *, threat: Threat | str | None = None) -> Comparison:
+def compare(runs: Mapping[str, Archive], *, threat: Threat | str | None = None) -> Comparison:
     """Compares runs on the graphs that all of them have, each with the first.
 
     `threat` is the attacker: any flips, or one that all runs were asked about and that lists its attacks. By default

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
+from starcert.archive import Archive
 from starcert.claims.gains import worth_sentence
 from starcert.objects.laws.law import Move
 from starcert.objects.noise import Noise
 from starcert.objects.threats import Threat
 from starcert.report.blocks import Curves, KeyFigure, Marked, Notice, Phrase, Report, Section, TableBlock, Text
-from starcert.report.comparison import AnyArchive, ComparedRun, Comparison, compare
+from starcert.report.comparison import ComparedRun, Comparison, compare
 from starcert.report.document import as_bytes, page_of, target, write_page
 from starcert.report.findings import reasons_of, verdict_cells
 from starcert.report.shares import MAX_LINES
@@ -22,7 +23,7 @@ MAX_DIFFERENT = 300  # the most graphs on which runs differ that are listed
 
 
 def write_comparison(
-    path: str | os.PathLike[str], runs: Mapping[str, AnyArchive], *, threat: Threat | str | None = None
+    path: str | os.PathLike[str], runs: Mapping[str, Archive], *, threat: Threat | str | None = None
 ) -> Comparison:
     """Writes a comparison as one HTML page, and returns it; a file with other content is not replaced."""
     file, found = target(path), compare(runs, threat=threat)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from starcert import models  # which imports torch only where it is needed
-from starcert.archive import BLIND, BlindRow, ExactArchive, IntervalArchive
+from starcert.archive import BLIND, Archive, BlindRow
+from starcert.archive.exact import verdicts_by_size
 from starcert.claims.outcomes import SizeCounts
 from starcert.models.judging import Weighting
 from starcert.objects.sites import Sites
@@ -36,9 +37,9 @@ SHARES = {"accuracy": "accuracy of noisy copies", "score": "the same, with class
 """The fields of an `Epoch` that are drawn, and what their lines are called."""
 
 
-def exact_report(archive: ExactArchive, sites: Sequence[Sites], title: str) -> Report:
+def exact_report(archive: Archive, sites: Sequence[Sites], title: str) -> Report:
     """The report on tried attacks; `sites` are those of the objects, which name what an attack changes."""
-    result, word, worth = archive.result, archive.word, Worth.of(archive)
+    result, word, worth = archive.certificates, archive.word, Worth.of(archive)
     proof, sizes = result.proof, result.counts(archive.known)
     says, right = proof.method, "right" if archive.known else "answered"
     names = ("n_attacks", "n_graphs", "n_right", "n_certified", "n_broken", "n_open", "n_left")
@@ -92,7 +93,7 @@ def exact_report(archive: ExactArchive, sites: Sequence[Sites], title: str) -> R
     )  # fmt: skip
 
 
-def exact_rows(archive: ExactArchive) -> Iterator[dict[str, object]]:
+def exact_rows(archive: Archive) -> Iterable[dict[str, object]]:
     """The rows of an archive; `blind_class`, if known, is what a model answers that sees nothing attacks change."""
     blind, about = BlindRow.of(archive), ("graph", "name", "true")
     if blind is None or blind.missing:
@@ -108,8 +109,8 @@ def _size(each: SizeCounts) -> dict[str, object]:
     return {**about, **{name: getattr(each, name) for name in names}}
 
 
-def _cells(archive: ExactArchive, row: int, sites: Sequence[Sites]) -> tuple[str, ...]:
-    one, label = archive.result[row], archive.labels[row]
+def _cells(archive: Archive, row: int, sites: Sequence[Sites]) -> tuple[str, ...]:
+    one, label = archive.certificates[row], archive.labels[row]
     wrong, attack = "" if label in (None, one.label) else ", wrong", one.attack()
     breaks = ("–", "–")
     if attack is not None:
@@ -117,19 +118,26 @@ def _cells(archive: ExactArchive, row: int, sites: Sequence[Sites]) -> tuple[str
         breaks = (str(named), archive.class_names[attack.votes.index(1)])
     truth = "–" if label is None else archive.class_names[label]
     answer = archive.class_names[one.label] + wrong
-    return archive.names[row], truth, answer, *archive.kinds(row), *breaks, f"{archive.result.proof.left(one.row):,}"
+    return (
+        archive.names[row],
+        truth,
+        answer,
+        *verdicts_by_size(archive, row),
+        *breaks,
+        f"{archive.certificates.proof.left(one.row):,}",
+    )
 
 
-def _majority(archive: ExactArchive) -> tuple[int, float]:
+def _majority(archive: Archive) -> tuple[int, float]:
     label, count = Counter(archive.truth).most_common(1)[0]
     return label, count / len(archive.truth)
 
 
-def _numbers(archive: ExactArchive, last: SizeCounts, worth: Worth) -> Iterator[KeyFigure]:
+def _numbers(archive: Archive, last: SizeCounts, worth: Worth) -> Iterator[KeyFigure]:
     yield KeyFigure("0", "alpha: nothing is sampled", "alpha")
     if archive.truth:
         label, share = _majority(archive)
-        right = archive.result.certified_accuracy(archive.labels, 0)
+        right = archive.certificates.certified_accuracy(archive.labels, 0)
         yield KeyFigure(f"{right:.1%}", "accuracy without attack", "accuracy")
         yield KeyFigure(f"{share:.1%}", "majority class", "majority", archive.class_names[label])
     yield from worth.figures
@@ -138,20 +146,21 @@ def _numbers(archive: ExactArchive, last: SizeCounts, worth: Worth) -> Iterator[
     yield KeyFigure(last.percent(last.n_certified), f"of {number} {what}, {last.label}", "certified")
 
 
-def _notices(archive: ExactArchive) -> Iterator[Notice]:
+def _notices(archive: Archive) -> Iterator[Notice]:
     yield from anchored_notice(archive.anchored, archive.word)
-    if archive.result.proof.threat.anchored:
-        yield Notice("The threat is anchored", archive.result.proof.threat.anchored)
-    if (left := archive.result.counts()[-1]).n_open:
+    if archive.certificates.proof.threat.anchored:
+        yield Notice("The threat is anchored", archive.certificates.proof.threat.anchored)
+    if (left := archive.certificates.counts()[-1]).n_open:
         text = f"{left.n_left:,} attacks are left: give a larger max_attacks, and the run goes on."
         yield Notice(f"{quantity(left.n_open, archive.word)} open: the budget ended first", text)
 
 
-def interval_report(archive: IntervalArchive, title: str) -> Report:
+def interval_report(archive: Archive, title: str) -> Report:
     """The report on the outputs on noisy copies of each row, and of all that an attacker can make of it."""
-    result, word, claims = archive.result, archive.word, [archive.title(each) for each in archive.claims]
-    means = [place for place, claim in enumerate(archive.claims) if claim.above is None][::-1]  # the widest first
-    columns = list(zip(archive.names, archive.labels, result, archive.intervals, strict=True))
+    result, word, whats = archive.certificates, archive.word, [each.what for each in archive.claims[0]]
+    claims, intervals = [archive.title(each) for each in whats], _ends(archive)
+    means = [place for place, claim in enumerate(whats) if claim.above is None][::-1]  # the widest first
+    columns = list(zip(archive.names, archive.labels, result, intervals, strict=True))
     low, high, steps = result.proof.outputs.low, result.proof.outputs.high, result.proof.outputs.steps
     share = f"each {word}" if result.together == 1 else f"all {result.together:,} {word}s together"
     whose = "Each interval by itself contains" if result.together == 1 else "Those of a column together contain"
@@ -211,7 +220,12 @@ def interval_report(archive: IntervalArchive, title: str) -> Report:
     )  # fmt: skip
 
 
-def _figures(archive: IntervalArchive) -> list[tuple[str, ...]]:
+def _ends(archive: Archive) -> list[list[tuple[float, float]]]:
+    """The ends of the intervals of each row."""
+    return [[(each.low, each.high) for each in row] for row in archive.claims]
+
+
+def _figures(archive: Archive) -> list[tuple[str, ...]]:
     """Of each claim the mean width of its intervals and, where true numbers are known, how these lie to it.
 
     That is the share of them inside, and how far an interval reaches from the true number, on average.
@@ -219,7 +233,8 @@ def _figures(archive: IntervalArchive) -> list[tuple[str, ...]]:
     found = list[tuple[str, ...]]()
     known = [row for row, label in enumerate(archive.labels) if label is not None]
     truth = np.array([archive.labels[row] for row in known], dtype=float)
-    for claim, ends in zip(archive.claims, np.array(archive.intervals).transpose(1, 2, 0), strict=True):
+    whats = [each.what for each in archive.claims[0]]
+    for claim, ends in zip(whats, np.array(_ends(archive)).transpose(1, 2, 0), strict=True):
         inside = reach = "–"
         if known and claim.above is None:
             low, high = ends[:, known]

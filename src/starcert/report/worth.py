@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from starcert.archive import Archive, BlindRow, ExactArchive
+from starcert.archive import Archive, BlindRow
 from starcert.claims.gains import StructureGain, structure_gains, worth_sentence
 from starcert.claims.outcomes import in_words
 from starcert.objects.words import Words
@@ -20,12 +20,12 @@ GAIN_HEADS = ("against", "certified", "blind", "gain", "95% interval")
 class Worth:
     """The blind row of an archive, and what its certificates gain on it; nothing is shown where there is no row."""
 
-    archive: Archive | ExactArchive
+    archive: Archive
     row: BlindRow | None  # None where no class is known, or nothing is said about a blind model
     words: Words
 
     @classmethod
-    def of(cls, archive: Archive | ExactArchive, words: Words | None = None) -> Worth:
+    def of(cls, archive: Archive, words: Words | None = None) -> Worth:
         """That of an archive."""
         row = None if archive.known is None else BlindRow.of(archive)
         return cls(archive, row, words or Words(archive.word))
@@ -36,8 +36,8 @@ class Worth:
         if self.row is None or self.row.missing:
             return []
         archive = self.archive
-        if isinstance(archive, ExactArchive):
-            return structure_gains(archive.result, archive.labels, self.row.answers, archive.result.threat)
+        if archive.kind == "exact":
+            return structure_gains(archive.certificates, archive.labels, self.row.answers, archive.certificates.threat)
         certificates = archive.certificates
         return structure_gains(certificates, archive.labels, self.row.answers, certificates.counted)
 

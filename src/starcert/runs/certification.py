@@ -8,11 +8,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from starcert.archive import BLIND, write
+from starcert.archive import BLIND, Archive, write
 from starcert.claims.certificates import Certificates
 from starcert.objects.noise import Noise
 from starcert.report.blocks import Report
@@ -41,7 +40,7 @@ Say = Callable[[str], None]  # receives a sentence
 class FinishedRun:
     """The result of a run."""
 
-    archive: Any  # an `Archive`, `ExactArchive` or `IntervalArchive`, as the method makes it
+    archive: Archive
     found: Report  # what it shows
     folder: Path  # the output folder
 

@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 
 from typing_extensions import override
 
-from starcert.archive import Archive, ExactArchive, IntervalArchive, Verification, rerun
-from starcert.archive.reading import EXACT, top_of
+from starcert.archive import Archive, Verification, rerun
+from starcert.archive.files import top_of
+from starcert.archive.format import EXACT
 from starcert.claims.certificates import Certificates
 from starcert.claims.tables import row_names
 from starcert.methods.exhaustive import ExactClassifier
@@ -164,7 +165,7 @@ class Exact(RunMethod):
     @override
     def certify(
         self, ready: TriedModel, place: OutputFolder, executor: Executor | None, about: Mapping[str, object]
-    ) -> ExactArchive:
+    ) -> Archive:
         threat = without_folders(ready.settings.threat)
         assert threat is not None
         found = self.estimator(ready).certify(
@@ -176,16 +177,16 @@ class Exact(RunMethod):
         )
         names = row_names(found.objects.tolist(), found.nodes, ready.data.names)
         classes = ready.data.class_names
-        return ExactArchive.from_result(
+        return Archive.from_result(
             found.numbered, names=names, labels=ready.labels, class_names=classes, settings=about
         )
 
     @override
-    def rows(self, archive: ExactArchive, ready: TriedModel) -> Iterable[dict[str, object]]:
+    def rows(self, archive: Archive, ready: TriedModel) -> Iterable[dict[str, object]]:
         return exact_rows(archive)
 
     @override
-    def report(self, archive: ExactArchive, ready: TriedModel, title: str) -> Report:
+    def report(self, archive: Archive, ready: TriedModel, title: str) -> Report:
         return exact_report(archive, ready.problem.sites, title)
 
 
@@ -223,7 +224,7 @@ class Values(RunMethod):
     @override
     def certify(
         self, ready: TriedModel, place: OutputFolder, executor: Executor | None, about: Mapping[str, object]
-    ) -> IntervalArchive:
+    ) -> Archive:
         settings = ready.settings
         result = self.estimator(ready).certify(
             ready.problem,
@@ -237,14 +238,14 @@ class Values(RunMethod):
         names = row_names(result.objects.tolist(), ready.job.target_nodes, ready.data.names)
         numbers, labels = list(map(float, ready.data.class_names)), ready.labels  # by the names of their classes
         truth = None if labels is None else [None if label is None else numbers[label] for label in labels]
-        return IntervalArchive.from_result(result, names=names, labels=truth, settings=about)
+        return Archive.from_result(result, names=names, labels=truth, settings=about)
 
     @override
-    def rows(self, archive: IntervalArchive, ready: TriedModel) -> Iterable[dict[str, object]]:
+    def rows(self, archive: Archive, ready: TriedModel) -> Iterable[dict[str, object]]:
         return archive.rows()
 
     @override
-    def report(self, archive: IntervalArchive, ready: TriedModel, title: str) -> Report:
+    def report(self, archive: Archive, ready: TriedModel, title: str) -> Report:
         return interval_report(archive, title)
 
 
@@ -265,7 +266,7 @@ def rerun_file(path: Path, model: Path | None, n: int, *, seed: int | None, name
     place = path.parent / RUN if model is None else model
     if not place.is_file():
         raise StarcertError(f"{place}: no run file is there. Name the one with model and data: --model RUN.TOML.")
-    file, exact = read_run_file(place), top_of(path).value["format"] == EXACT
+    file, exact = read_run_file(place), top_of(path)["format"] == EXACT
     settings = run_settings({"out": file.folder / "again", **file.values}, {"exact": True} if exact else {})
     ready = try_model(settings, read_inputs(settings))
     threat, method = without_folders(settings.threat) if exact else None, method_of(ready).estimator(ready)

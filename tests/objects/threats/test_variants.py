@@ -57,7 +57,7 @@ def test_graphs_of_other_sizes_are_variants_and_their_archive_verifies(tmp_path)
     bigger = sc.threats.Variants(lambda graph: [sc.Graph(graph.n_nodes + 1, graph.edges)], name="bigger")
     found = sc.ExactClassifier(base).certify([sc.Graph(2, [(0, 1)]), sc.Graph(3, [(0, 1)])], threat=bigger)
     assert [one.verdict() for one in found] == ["certified", "broken"]
-    sc.archive.write(tmp_path / "found.json", sc.archive.ExactArchive.from_result(found))
+    sc.archive.write(tmp_path / "found.json", sc.archive.Archive.from_result(found))
     assert not sc.archive.verify(tmp_path / "found.json").refuted
     assert "not known" in found.threat.anchored
 

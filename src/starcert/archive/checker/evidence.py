@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, ctx
 
+from starcert.archive.checker.arithmetic import anytime_limit_holds, limit_holds
 from starcert.archive.checker.bets import (
     PRECISION,
     Ball,
@@ -41,7 +42,6 @@ from starcert.archive.checker.bets import (
     seen_on,
     shown_outcomes_of,
 )
-from starcert.archive.checker.limits import anytime_limit_holds, limit_holds
 from starcert.archive.claims import SAME, Broken
 from starcert.archive.evidence_file import GraphEvidence
 from starcert.archive.listed_attacks import AttackIndex

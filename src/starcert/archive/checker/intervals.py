@@ -22,7 +22,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 from flint import ctx
+from typing_extensions import override
 
+from starcert.archive.checker.arithmetic import CellListing, can_list, limit_holds
 from starcert.archive.checker.bets import (
     PRECISION,
     Cells,
@@ -32,10 +34,8 @@ from starcert.archive.checker.bets import (
     seen_on,
     shown_outcomes_of,
 )
-from starcert.archive.checker.cells import CellListing, can_list
 from starcert.archive.checker.evidence import MAX_AGAIN, NEAREST, Chosen
-from starcert.archive.checker.limits import limit_holds
-from starcert.archive.checker.rows import Difference
+from starcert.archive.checker.rows import Difference, Proofs
 from starcert.archive.claims import Interval
 from starcert.math.arithmetic import LOCK, exact_number, float_below
 from starcert.math.attacked_sites import (
@@ -56,18 +56,22 @@ from starcert.math.margins import Tradeoff
 from starcert.math.values import ENDS, ValueEvidence, bounds_of_steps
 
 if TYPE_CHECKING:
-    from starcert.archive.intervals import IntervalArchive
+    from starcert.archive.record import Archive
 
 Whole = npt.NDArray[np.int64]
 
 
-class IntervalProofs:
+class IntervalProofs(Proofs):
     """The proofs of the intervals in a file; ends are those of f from above, and of 1 − f."""
 
-    def __init__(self, archive: IntervalArchive) -> None:
-        self.archive, self.proof = archive, archive.result.proof
+    def __init__(self, archive: Archive) -> None:
+        self.archive, self.proof = archive, archive.certificates.proof
         self.weighed = 0  # how many times an attack was weighed
         self._checkers: dict[int, ValueChecker] = {}  # by object
+
+    @override
+    def found(self, _progress: bool | None) -> dict[str, object]:
+        return {"weighed": self.weighed}
 
     def interval(self, claim: Interval) -> Iterator[Difference]:
         """Which ends of an interval cannot be proved."""

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
-from starcert.archive.checker.cells import CountVerdicts
+from starcert.archive.checker.arithmetic import LIMITS, CountVerdicts, list_cells
 from starcert.archive.checker.evidence import EvidenceCheck, EvidenceChecker
-from starcert.archive.checker.limits import LIMITS
 from starcert.archive.claims import Answer, Broken, Level, Reach, Size
 from starcert.archive.untrusted import DisagreementError, MalformedError
 from starcert.math.cells import count_cells
@@ -40,7 +40,23 @@ Whole = npt.NDArray[np.int64]
 Difference: TypeAlias = tuple[str, object, object]  # the name of a false claim, what it says, and what can be proved
 
 
-class FileProofs:
+class Proofs:
+    """The proofs of the claims in a file; each method that `PROVERS` names yields all that is false of a claim."""
+
+    def of_row(self, _row: int) -> object:
+        """The proofs of the claims about a row; here a claim says which one it is about."""
+        return self
+
+    def of_objects(self) -> Iterator[tuple[int, str, str, object, object]]:
+        """Yields what is false of an object: its number, its name, and the difference."""
+        yield from ()
+
+    def found(self, _progress: bool | None) -> dict[str, object]:
+        """The numbers of what was proved, as `Verification` has them."""
+        return {}
+
+
+class FileProofs(Proofs):
     """The data that the rows of a file share: bounds, and results about each radius."""
 
     def __init__(self, archive: Archive) -> None:
@@ -51,6 +67,19 @@ class FileProofs:
         self._tradeoff = Tradeoff(archive.noise.product)
         self._slacks: dict[float, Slacks] = {}
         self._known: dict[tuple[object, ...], bool | None] = {}
+        self._rows: list[RowProofs] = []
+
+    @override
+    def of_row(self, row: int) -> RowProofs:
+        self._rows.append(RowProofs(self, row))
+        return self._rows[-1]
+
+    @override
+    def found(self, progress: bool | None) -> dict[str, object]:
+        listed, enclosed = list_cells(self.archive.noise, self.verdicts, progress)
+        checks = tuple(None if each.evidence is None else each.check for each in self._rows)
+        by_kernel = sum(0 if each.evidence is None else each.evidence.by_kernel for each in self._rows)
+        return {"listed": listed, "enclosed": enclosed, "evidence": checks, "by_kernel": by_kernel}
 
     def margin(self, row: int) -> Margin:
         """The margin that decides radii of a row."""

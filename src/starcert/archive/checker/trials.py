@@ -19,14 +19,16 @@ from itertools import pairwise, repeat
 from math import comb
 from typing import TYPE_CHECKING, NamedTuple
 
-from starcert.archive.checker.rows import Difference
+from typing_extensions import override
+
+from starcert.archive.checker.rows import Difference, Proofs
 from starcert.archive.claims import TriedRow
 from starcert.objects.noise import Noise
 from starcert.objects.threats import Additions, AnyFlips, Changes, Deletions, Threat
 from starcert.objects.threats.sets import SiteThreat
 
 if TYPE_CHECKING:
-    from starcert.archive.exact_archive import ExactArchive
+    from starcert.archive.record import Archive
 
 MAX_TRIED = 2**62
 MAX_WAYS = 255  # the other values that a site can have
@@ -44,11 +46,11 @@ class _Reach(NamedTuple):
     ways: int = MAX_WAYS
 
 
-class TrialProofs:
+class TrialProofs(Proofs):
     """The proofs of what trying attacks has shown."""
 
-    def __init__(self, archive: ExactArchive) -> None:
-        self.result = archive.result
+    def __init__(self, archive: Archive) -> None:
+        self.names, self.result = archive.names, archive.certificates
 
     def tried(self, claim: TriedRow) -> Iterator[Difference]:
         """Yields statements of a row that do not follow from the number of its first breaking attack."""
@@ -85,16 +87,20 @@ class TrialProofs:
             if ranked != first:
                 yield "first", first, ranked
 
-    def counts(self, number: int) -> Iterator[Difference]:
-        """Yields counts that no object with these sites and capacities has: see `attack_counts`."""
-        proof, ends, capacity = self.result.proof, self.result.proof.ends[number], self.result.proof.capacities[number]
-        counts, n_sites = [later - earlier for earlier, later in pairwise((0, *ends))], proof.n_sites[number]
-        for field, stated, must in (
-            ("capacity", capacity, check_capacity(proof.axes, capacity, n_sites)),
-            ("attacks", counts, check_counts(proof.threat, counts, proof.axes, capacity, n_sites)),
+    @override
+    def of_objects(self) -> Iterator[tuple[int, str, str, object, object]]:
+        """Yields counts that no object with these sites and capacities has, with the number and name of the object."""
+        proof, names = self.result.proof, dict(zip(self.result.objects.tolist()[::-1], self.names[::-1], strict=True))
+        for number, (ends, capacity, n_sites) in enumerate(
+            zip(proof.ends, proof.capacities, proof.n_sites, strict=True)
         ):
-            if must:
-                yield field, stated, must
+            counts = [later - earlier for earlier, later in pairwise((0, *ends))]
+            for field, stated, must in (
+                ("capacity", capacity, check_capacity(proof.axes, capacity, n_sites)),
+                ("attacks", counts, check_counts(proof.threat, counts, proof.axes, capacity, n_sites)),
+            ):
+                if must:
+                    yield number, names.get(number, ""), field, stated, must
 
 
 def check_capacity(axes: Sequence[str], capacity: Sequence[int], n_sites: int) -> str:

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import starcert as sc
-from starcert.archive.checker import limits
-from starcert.archive.checker.cells import CellListing, _rough_ratio, can_list
-from starcert.archive.checker.limits import limit_holds
+from starcert.archive.checker import arithmetic
+from starcert.archive.checker.arithmetic import CellListing, _rough_ratio, can_list, limit_holds
 from starcert.claims.slack import slacks_of, tradeoffs_of
 from starcert.math.limits import anytime_limit, upper_limit
 from starcert.math.margins import MultiClass
@@ -47,7 +46,7 @@ def test_the_sum_proves_what_is_true_and_nothing_else(total, count, p):
     limit = Fraction(p)
     exact = oracles.binomial_tail(min(count, total), total, limit)
     for share, true in ((exact * (1 + Fraction(1, 2**50)), True), (exact * (1 - Fraction(1, 2**70)), False)):
-        proved = limits._sum_is_at_most(min(count, total), total, limit, share)
+        proved = arithmetic._sum_is_at_most(min(count, total), total, limit, share)
         assert not proved or true
         assert proved or not (true and count < limit * total)
 
@@ -56,12 +55,12 @@ def test_the_limits_of_many_counts_need_no_beta_function():
     share = Fraction(0.01)
     for count in range(0, 40_000, 997):
         limit = Fraction(upper_limit(count, 100_000, share))
-        assert limits._sum_is_at_most(count, 100_000, limit, share)
+        assert arithmetic._sum_is_at_most(count, 100_000, limit, share)
 
 
 @pytest.mark.parametrize(("limit", "holds"), [(Fraction(6, 100), True), (Fraction(5, 100), False)])
 def test_a_limit_that_holds_at_any_time_takes_a_capital_of_1_over_its_share(limit, holds):
-    assert limits.anytime_limit_holds(30, 1000, limit, Fraction(1, 100)) is holds
+    assert arithmetic.anytime_limit_holds(30, 1000, limit, Fraction(1, 100)) is holds
 
 
 @pytest.mark.parametrize("total", [10, 1_000, 3_000, 10**5, 10**7])
@@ -71,8 +70,8 @@ def test_whatever_is_above_a_limit_that_holds_at_any_time_is_proved(total, share
     for count in (0, 1, total // 100, total // 3, total - 1):
         limit = Fraction(anytime_limit(count, total, share))
         for above in (Fraction(1, 10**9), Fraction(1, 100), Fraction(1, 2), Fraction(99, 100)):
-            assert limits.anytime_limit_holds(count, total, limit + (1 - limit) * above, share)
-        assert limit == 1 or not limits.anytime_limit_holds(count, total, limit * (1 - Fraction(1, 10**6)), share)
+            assert arithmetic.anytime_limit_holds(count, total, limit + (1 - limit) * above, share)
+        assert limit == 1 or not arithmetic.anytime_limit_holds(count, total, limit * (1 - Fraction(1, 10**6)), share)
 
 
 NOISES = [
