@@ -63,7 +63,7 @@ def rerun(
     executor: Executor | None = None,
     progress: bool | None = False,
 ) -> Verification:
-    """Proves the claims of a file, and does some of the work of its run again.
+    """Proves the claims of a file, and repeats some of the work of its run.
 
     Args:
         path: the file.

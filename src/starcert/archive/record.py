@@ -48,7 +48,7 @@ CERTIFICATES, EXACT, INTERVALS = "certificates", "exact", "intervals"  # the kin
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Archive:
-    """The data that claims are proved from, the claims, and what a reader wants to know about the rows.
+    """The data that claims are proved from, the claims, and what describes the rows: names, classes and the like.
 
     Example:
         >>> from starcert.claims.from_bounds import certify

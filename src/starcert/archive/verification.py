@@ -234,7 +234,7 @@ _SAYS = {"certificates": _certificates_say, "intervals": _intervals_say, "exact"
 def verify(
     path: str | PathLike[str], *, progress: bool | None = False, sites: Problem | Sequence[Sites] | None = None
 ) -> Verification:
-    """Proves the claims in a file of certificates, of intervals or of tried attacks, from what else is in it.
+    """Proves the claims in a file of certificates, intervals or tried attacks from the other data in it.
 
     Of claims that rest on a law from outside nothing is proved: the verdict is "stated".
 

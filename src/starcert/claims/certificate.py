@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """The guarantee for one graph, or one target; from votes, a statement about the *smoothed* classifier.
+    """The guarantee for one graph or one target. It is about the *smoothed* classifier if it comes from votes.
 
     Anchored regions were derived from the graph's own edges: the certificate is then about a classifier whose regions
     are frozen at the clean graph.

@@ -46,7 +46,7 @@ ProofT_co = TypeVar("ProofT_co", bound=Proof, default=Proof, covariant=True)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certificates(Sequence[Certificate], Generic[ProofT_co]):
-    """One certificate a graph, or a target of a graph, made when it is looked at.
+    """One certificate for each graph, or each target of a graph; each is computed when it is read.
 
     Example:
         >>> import starcert as sc

@@ -39,7 +39,7 @@ def structure_gain(
     radius: RadiusLike | None = None,
     threat: Threat | str | None = None,
 ) -> StructureGain:
-    """The share of graphs that are right and certified, less that which a blind model has right, with an interval.
+    """The share of graphs right and certified, minus the share that a blind model has right, with an interval.
 
     A model that sees nothing that an attack can change (`starcert.baselines.blind`) is certified against every attack:
     certificates are worth having where the gain is positive. Of the graphs whose class is known, those count that can
@@ -147,7 +147,7 @@ def difference_of_counts(gained: int, lost: int, total: int) -> tuple[float, flo
 
 @dataclass(frozen=True)
 class StructureGain:
-    """The share right and certified, less the share that a blind model has right, of the same graphs."""
+    """The share right and certified, minus the share that a blind model has right, of the same graphs."""
 
     attacks: str  # what is certified against, in words
     n_graphs: int  # those of a known class that can be attacked so

@@ -57,7 +57,7 @@ class Claim(NamedTuple):
 
 @dataclass(frozen=True)
 class ValueInterval:
-    """Numbers between which a mean lies, at the clean object and at every attacked one, up to `alpha`.
+    """An interval that contains a mean at the clean object and every attacked one, up to probability `alpha`.
 
     Example:
         >>> import starcert as sc

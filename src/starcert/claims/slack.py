@@ -53,7 +53,7 @@ def slack(noise: Noise, radius: RadiusLike) -> float:
 
 
 def slack_table(noise: Noise, max_radius: RadiusLike) -> npt.NDArray[np.float64]:
-    """The slack of every radius up to `max_radius`, as an array with one dimension an axis.
+    """The slack of every radius up to `max_radius`, as an array with one dimension per axis.
 
     Example:
         >>> slack_table(Noise(motif=0.02, random=0.45), (35, 45)).shape
@@ -134,7 +134,7 @@ def votes_needed(
     evidence: bool = False,
     plan: StoppingPlan = "fixed",
 ) -> dict[str, int | None] | int | None:
-    """The fewest estimation votes that certify a radius by p_A, if all of them agree: no fewer do, however they fall.
+    """The fewest estimation votes that can certify a radius by p_A, which they do if all of them agree.
 
     Without a radius, for each axis those that certify one flip there and none elsewhere. None where no number does:
     sites that never flip, or always do, give every attack away.
@@ -178,7 +178,7 @@ def votes_needed(
 
 
 def too_few_votes(samples: int, needed: Mapping[str, int | None], how: str = "") -> str:
-    """A sentence about the axes on which not even votes that all agree would certify one flip; "" if there are none.
+    """A sentence about the axes on which even unanimous votes would not certify one flip; "" if there are none.
 
     `needed` is what `votes_needed` found for the axes that matter, `how` the argument, where there are others.
 

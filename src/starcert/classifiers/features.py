@@ -181,7 +181,7 @@ def one_hot(name: str, categories: Sequence[Hashable] | None = None) -> OneHot:
 
 
 def constant(value: float = 1.0) -> Constant:
-    """One column with one value: for graphs without node data, whose model looks at edges alone.
+    """One column with one value, for graphs without node data whose model uses edges alone.
 
     Example:
         >>> from starcert.objects import Graph

@@ -100,7 +100,7 @@ class KernelSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def vertex_histogram_svm(*, C: float = 1.0) -> KernelSVM:  # noqa: N803
-    """The paper's base classifier: a machine on the histogram of node degrees.
+    """The paper's base classifier: a support vector machine on the histogram of node degrees.
 
     Example:
         >>> from starcert import Graph
@@ -112,7 +112,7 @@ def vertex_histogram_svm(*, C: float = 1.0) -> KernelSVM:  # noqa: N803
 
 
 def graphlet_svm(*, k: int = 5, C: float = 1.0) -> KernelSVM:  # noqa: N803
-    """A machine on the numbers of connected graphlets of k nodes, 3 to 5. All are counted, none is drawn at random.
+    """A support vector machine on the numbers of connected graphlets of k nodes, 3 to 5. All of them are counted.
 
     Example:
         >>> from starcert import Graph

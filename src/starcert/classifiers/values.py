@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ValueRange:
-    """Outputs from `low` to `high`, in steps of equal width; an output outside is refused when it comes.
+    """Outputs from `low` to `high`, in steps of equal width; an output outside the range raises an error.
 
     Step i has the outputs above edge i, up to edge i + 1; the first step has `low` too. Intervals are wider by the
     width of a step than they would be without steps: half of it at either end.

@@ -69,7 +69,7 @@ def arcs(
     n_random: int = 10,
     p: float = 0.5,
 ) -> Dataset:
-    """Directed graphs that only their directions distinguish.
+    """Directed graphs that differ only in the directions of their arcs.
 
     The first n_motif nodes are a tournament, one arc for each pair. Feed-forward (class 0): the nodes stand in a row,
     in random order, and every arc goes to the right; there is no cycle. Feedback (class 1): they stand on a circle, in

@@ -39,7 +39,7 @@ def accuracy_curves(
 
 @dataclass(frozen=True)
 class AccuracyCurves:
-    """Certified accuracy at 0, 1, 2, … flips: NaN where no graph has that many sites, or 0 would say nothing."""
+    """Certified accuracy at 0, 1, 2, … flips; NaN where no graph has that many sites, or 0 would mean nothing."""
 
     shares: Mapping[str, tuple[float, ...]]  # by curve
     by_p_A: Mapping[str, tuple[float, ...]]  # noqa: N815  (the paper's p_A; the same without evidence, or nothing)

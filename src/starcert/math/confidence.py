@@ -32,7 +32,7 @@ Family: TypeAlias = Literal["each", "all"]  # alpha is that of each certificate 
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Bounds on the smoothed class probabilities, one entry a graph; those of a graph hold together with 1 − alpha."""
+    """Bounds on the smoothed class probabilities, one entry per graph; those of one hold together with 1 − alpha."""
 
     labels: Counts  # the chosen class of each graph
     failure: npt.NDArray[np.float64]  # upper bounds on 1 − p_A, the probability of any other answer

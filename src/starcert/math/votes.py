@@ -27,7 +27,7 @@ SmallCounts = npt.NDArray[np.unsignedinteger]
 
 @dataclass(frozen=True, eq=False)
 class Votes:
-    """Counts of the base classifier's answers on noisy copies: one row a target, one column a class.
+    """Counts of the base classifier's answers on noisy copies: one row per target, one column per class.
 
     A target is what is classified: a graph as a whole, which is one row then, or each of many of its parts. The
     `history` is how the number of votes came about. "fixed": before anyone saw one of them; "looked": fixed, but some

@@ -57,7 +57,7 @@ STEP = 2**12  # of these at a time
 
 
 class ExactClassifier:
-    """A base classifier as it is, without noise: certified by trying every attack.
+    """A base classifier without noise, certified by trying every attack.
 
     Args:
         base: the base classifier; see `starcert.classifiers`. On a GPU, attacked copies are made there.

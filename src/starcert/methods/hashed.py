@@ -47,7 +47,7 @@ class Trying(TypedDict, total=False):
 
 
 class HashedVotes:
-    """The class that most of T voters answer, each on the edges of one group of node pairs; of equals the smallest.
+    """The class that most of T voters answer, each on one group of node pairs; the smallest class wins a tie.
 
     Args:
         base: the classifier of all voters; train it on `copies` of the training graphs.

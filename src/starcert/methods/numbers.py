@@ -27,7 +27,7 @@ from starcert.voting.vote_loop import VotingRun
 
 
 class SmoothedRegressor:
-    """A base that gives numbers, smoothed: its output is the mean over noisy copies.
+    """A smoothed model of numbers: its output is the mean over noisy copies.
 
     Args:
         base: from `starcert.classifiers`, with `outputs=ValueRange(low, high)`.

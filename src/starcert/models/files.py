@@ -127,7 +127,7 @@ def load_weights(module: Module, path: str | PathLike[str]) -> Module:
 
 
 def how_made(path: str | PathLike[str]) -> dict[str, Any]:
-    """The record of a file on its weights: module, noise, epochs, accuracy, settings and versions.
+    """What a file records about its weights: module, noise, epochs, accuracy, settings and versions.
 
     Of a state dict of your own nothing is known: {}.
     """

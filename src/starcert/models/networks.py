@@ -143,7 +143,7 @@ class GIN(_Network):
 
 
 class GINE(_Network):
-    """The same on edges with features: what a neighbour sends is added to what the edge to it carries.
+    """GIN on edges with features: the features of the edge are added to those of the neighbour.
 
     Args: as for `GCN`, and `edge_channels`, the features of an edge; of one-hot types, how many there are.
 

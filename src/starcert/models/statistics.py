@@ -43,7 +43,7 @@ DRAWN = 64  # attacks of each size that are drawn to find one that breaks
 
 
 class Statistics:
-    """A classifier of undirected graphs by known quantities, learned by any estimator of scikit-learn.
+    """A classifier of undirected graphs by a few quantities, learned by any scikit-learn estimator.
 
     Args:
         estimator: learns from rows of whole numbers.

@@ -39,7 +39,7 @@ OWN_KINDS = (GRAPHS, ROWS, TABLE, TEXT)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Problem:
-    """Objects, a noise, and where its regions lie in each object: what is to be certified, bound once.
+    """What is to be certified: objects, a noise, and where its regions lie in each object.
 
     Make one with `SmoothedClassifier.problem`, and give it to `vote`, `certify` and `predict` in place of the graphs.
     Laws of the noise that left open how many values there are have it filled in.

@@ -147,7 +147,7 @@ class TableRow(OpenObject):
 
 
 class Tokens(OpenObject):
-    """A text as a row of words, each of which may be replaced by one other.
+    """A text as a row of words, each of which may be replaced by one other word.
 
     An attack that inserts or deletes a word shifts all that follow, and is none of these.
 

@@ -38,7 +38,7 @@ Values: TypeAlias = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True, eq=False)
 class Region(ABC):
-    """A subset of a layer, its sites numbered from 0; picklable, and small however many sites there are.
+    """A subset of a layer, its sites numbered from 0; picklable, and small for any number of sites.
 
     Example:
         >>> cells = Layer("cells", size=4, alphabet=2).everything()

@@ -106,7 +106,7 @@ class Bits(Vector):
 
 
 class Categories(Vector):
-    """A row of categories: every column takes one of a few values, the same for all or its own.
+    """A row of categories: each column takes one of a few values, which may differ between columns.
 
     Where columns have different numbers of values, each number has a layer of its own, and a region holds columns of
     one of them.
@@ -246,7 +246,7 @@ def join_rows(rows: Sequence[Vector]) -> Vector:
 
 
 class Alternatives(list[Any]):
-    """Objects in a list, and why it may not have all: `cut`, a sentence.
+    """A list of objects, and a sentence `cut` that says why some may be missing.
 
     Example:
         >>> Alternatives([1, 2], cut="RDKit stopped.").cut

@@ -243,7 +243,7 @@ class FixedPlan(Plan):
 
 @dataclass(frozen=True, slots=True)
 class Voting:
-    """The options for drawing votes; certificates depend on the first two arguments and on the chunk size alone.
+    """Options for drawing votes. Only the first two and the chunk size change certificates.
 
     Args:
         selection_samples: selection votes for each graph; by default a hundredth of the samples, at least 100.
@@ -292,7 +292,7 @@ class Voting:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """That certificates look at where the flips of the votes fell, too: alpha is shared between counts and evidence.
+    """Options of evidence, which also uses where the flips of votes fell; alpha is shared between counts and evidence.
 
     Args:
         own_samples: the most votes at attacked versions of each graph, for levels that the votes on the clean graph

@@ -241,7 +241,7 @@ def from_pyg(
     class_names: Sequence[str] | None = None,
     outputs: Outputs = None,
 ) -> TorchClassifier:
-    """A base classifier from any module of PyTorch Geometric that returns one row of logits a graph, or a node.
+    """A base classifier from any PyTorch Geometric module that returns one row of logits per graph, or per node.
 
     The parameters of its forward pass get what they are named after: `x`, `edge_index`, `edge_attr`, `edge_weight`,
     `batch`, or all of it as `data`. Modules from `torch.compile` and `torch.jit.script` go by the names of what they
@@ -304,7 +304,7 @@ def from_dense(
     class_names: Sequence[str] | None = None,
     outputs: Outputs = None,
 ) -> TorchClassifier:
-    """A base classifier from any module called as `model(x, adjacency)` that returns one row of logits a graph.
+    """A base classifier from any module called as `model(x, adjacency)` that returns one row of logits per graph.
 
     x has the shape (nodes, features) where all copies share it, and (copies, nodes, features) where features depend on
     edges; adjacency is (copies, nodes, nodes), zeros and ones as floats, whatever the types of edges. With

@@ -85,7 +85,7 @@ class Categorical(OwnLaw):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Mask(OwnLaw):
-    """A site is hidden with probability p, and shown as it is otherwise; an attacker may write anything there.
+    """A site is hidden with probability p, and otherwise shown as it is; an attacker may write anything there.
 
     It is the law of cells of a table (`TableRow`) and of words (`Tokens`).
 

@@ -62,7 +62,7 @@ GROUPS: Mapping[str, str] = {
 
 @builder(
     "ring, rest, between",
-    why="Rings are the stiff part of a molecule: a change there is another thing than a change in a side chain.",
+    why="Rings are the stiff part of a molecule, so a change there differs from a change in a side chain.",
     reason="Which atoms lie on rings was derived from the bonds of the clean graph.",
 )
 def ring_atoms() -> RegionRule:
@@ -129,7 +129,7 @@ def _divide_by_aromaticity(graph: Graph, *, elements: Meanings, bonds: Meanings)
 
 @builder(
     "functional, or one for each group (groups=nitro/amine), or match (smarts=…); rest, between",
-    why="A functional group is where a molecule reacts: say how much may change there, and how much elsewhere.",
+    why="A molecule reacts at its functional groups, so count changes there and elsewhere separately.",
     reason="Functional groups were found from the bonds and atoms of the clean graph.",
 )
 def functional_groups(

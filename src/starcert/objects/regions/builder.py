@@ -242,7 +242,7 @@ def data_of(graph: Graph, attribute: str) -> object:
 
 @builder(
     "one for each layer that is named",
-    why="Data of nodes that are sites, such as elements, have regions beside those of node pairs: join them with |.",
+    why="Node data that are sites, such as elements, need regions beside those of node pairs. Join them with |.",
     example="layers:bonds=pairs,atoms=x",
 )
 def layers(sets: Mapping[str, str]) -> RegionRule:

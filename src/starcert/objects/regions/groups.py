@@ -196,7 +196,7 @@ def _labels(graph: Graph, attribute: str) -> tuple[list[str], tuple[str, ...]]:
 
 @builder(
     "inside, between",
-    why="Edges between communities hold a graph together in few places: they can be given another noise than the rest.",
+    why="Few edges between communities hold a graph together, so they may need another noise than the rest.",
     reason="The communities were found from the edges of the clean graph.",
 )
 def communities(resolution: float = 1.0, *, method: str = "louvain", seed: int = 0) -> RegionRule:

@@ -32,7 +32,7 @@ Rows: TypeAlias = Indices
 
 
 class UnfitError(InvalidParameterError):
-    """A threat was asked about an object that it does not fit: rewired edges of a vector, say.
+    """A threat does not fit an object, such as rewired edges and a vector.
 
     Example:
         >>> str(UnfitError("threat", "fit the objects: 1 rewired edge needs pairs", "Bits"))

@@ -37,7 +37,7 @@ Find = Callable[[str], object]
 
 
 class Threat:
-    """An attacker who does something at most `most` times, in a unit of the threat's own: flips, rewired edges, nodes.
+    """An attacker who does something at most `most` times, in the threat's own unit: flips, rewired edges, nodes.
 
     **Sizes.** An attack of size r takes r units and could not be made with fewer. Only its net change counts, and an
     attack that changes nothing is none. So the sizes 1 … `most` list every attack once.

@@ -257,7 +257,7 @@ class Rewire(Threat):
 
 @dataclass(frozen=True)
 class Swap(Threat):
-    """An attacker who lets two edges exchange ends, at most `most` times; degrees stay; in text `swap:1`.
+    """An attacker who swaps the ends of two edges, at most `most` times; degrees stay; in text `swap:1`.
 
     u–v and x–y become u–y and x–v, or u–x and v–y, where these are absent; arcs become u→y and x→v. Of two edges of
     different types either new one may have either type. Edges that have exchanged ends can exchange them again: its

@@ -52,7 +52,7 @@ class AnyFlips(SiteThreat):
 
 @dataclass(frozen=True)
 class AnyColumns(AnyFlips):
-    """`AnyFlips` of rows: whatever any `most` columns say; in text `columns:2`.
+    """`AnyFlips` of rows: any `most` columns get any values; in text `columns:2`.
 
     Example:
         >>> str(AnyColumns(2)), AnyColumns(2).label
@@ -65,7 +65,7 @@ class AnyColumns(AnyFlips):
 
 @dataclass(frozen=True)
 class AnyWords(AnyFlips):
-    """`AnyFlips` of texts: whatever any `most` words are replaced by, each by one; in text `words:3`.
+    """`AnyFlips` of texts: any `most` words are replaced, each by any other word; in text `words:3`.
 
     Example:
         >>> str(AnyWords(3)), AnyWords(1).label
@@ -78,7 +78,7 @@ class AnyWords(AnyFlips):
 
 @dataclass(frozen=True)
 class Deletions(SiteThreat):
-    """An attacker who deletes at most `most` edges, or makes 0 of bits; in text `deletions:2`.
+    """An attacker who deletes at most `most` edges, or sets bits to 0; in text `deletions:2`.
 
     Which edges there are to delete differs at the attacked object; `Additions` leads back from there.
 
@@ -114,7 +114,7 @@ class Deletions(SiteThreat):
 
 @dataclass(frozen=True)
 class Additions(Deletions):
-    """An attacker who adds at most `most` edges, of any type, or makes 1 of bits; in text `additions:2`.
+    """An attacker who adds at most `most` edges, of any type, or sets bits to 1; in text `additions:2`.
 
     Example:
         >>> from starcert.objects import Graph, Sites

@@ -20,7 +20,7 @@ from starcert.system.errors import InvalidParameterError
 
 @dataclass(frozen=True)
 class Variants(Threat):
-    """An attacker who gives any of the objects that a function lists; in text `variants:rules.py:synonyms`.
+    """An attacker who replaces the object by one that a function lists; in text `variants:rules.py:synonyms`.
 
     `variants:tautomers` is of RDKit's tautomers. The function gets an object and returns others, perhaps as
     `Alternatives`, which say why there may be more. The list is anchored at the clean object, unless it is an
