@@ -114,7 +114,7 @@ def test_a_run_with_a_training_part_has_a_blind_row(values):
     with open(found.folder / "results.csv", newline="", encoding="utf-8") as file:
         assert [int(line["blind_class"]) for line in csv.DictReader(file)] == list(row.answers)
     text = shown(as_terminal(found.found))
-    assert "right without looking at what may be attacked" in text
+    assert "a model without edges: 100%" in text
     assert "A model that sees nothing an attack can change is right on 100.0%: against any 1 flip these" in text
     report = found.report.read_text(encoding="utf-8")
     assert "Worth no more than a blind model" in report
@@ -154,7 +154,7 @@ def test_a_run_that_tries_every_attack_shows_it_too(values, tmp_path):
     assert list(lines[0])[:5] == ["graph", "name", "true", "blind_class", "answer"]
     assert [line["blind_class"] for line in lines] == [archive.class_names[each] for each in row.answers]
     right = np.array(archive.labels) == archive.result.labels
-    assert "right without looking at what may be attacked" in shown(as_terminal(found.found))
+    assert "a model without edges" in shown(as_terminal(found.found))
     assert "Worth no more than a blind model" in found.report.read_text(encoding="utf-8")
     kept = json.loads(json.dumps(values_of(found.found)))
     assert (kept["blind"]["accuracy"], kept["accuracy"]) == (1, right.mean())

@@ -17,8 +17,8 @@ from starcert.runs.settings import run_settings
 
 
 def said(out: str) -> list[str]:
-    """The sentences before the first table."""
-    return out.partition("Robustness certificates")[0].splitlines()
+    """The sentences before the results."""
+    return re.split("^Against |^Robustness certificates", out, maxsplit=1, flags=re.MULTILINE)[0].splitlines()
 
 
 def test_a_run_says_what_to_expect_before_its_table(project, here):

@@ -69,6 +69,15 @@ class KeyFigure(NamedTuple):
     class_name: str | None = None  # the class that it is about, shown in brackets
 
 
+class Headline(NamedTuple):
+    """What a page says first: a sentence, and its shares as a bar."""
+
+    phrase: Phrase
+    bar: Tones  # empty where there is nothing to draw
+    values: Mapping[str, object]  # for programs
+    about: str = ""  # what it is about, where there are several
+
+
 class Notice(NamedTuple):
     """One thing that a reader must know: a heading and what it means."""
 
@@ -188,6 +197,7 @@ class Report:
     """Everything that came out, in the order in which it is read."""
 
     title: str
+    answers: Sequence[Headline] = ()
     statement: Sequence[Phrase]  # what it is about, and what it means
     numbers: Sequence[KeyFigure]
     notices: Sequence[Notice]
@@ -201,14 +211,21 @@ class Report:
 
 
 def values_of(report: Report) -> dict[str, object]:
-    """For programs: the values of the report and of its blocks, and its notices."""
+    """For programs: the answer, the values of the report and of its blocks, and its notices."""
     blocks = (block for section in report.sections for block in section.blocks)
     notices = [each._asdict() for each in report.notices]
-    return {**report.values, **{each.key: each.values for each in blocks if each.key}, "notices": notices}
+    answers = [
+        {**({"about": each.about} if each.about else {}), "sentence": plain_text(each.phrase), **each.values}
+        for each in report.answers
+    ]
+    first = {"answer": answers[0]} if len(answers) == 1 else {"answers": answers} if answers else {}
+    return {**first, **report.values, **{each.key: each.values for each in blocks if each.key}, "notices": notices}
 
 
 def as_terminal(report: Report) -> Iterator[RenderableType]:
     """The parts of a report, in its order."""
+    for each in report.answers:
+        yield f"{each.about}. {plain_text(each.phrase)}" if each.about else plain_text(each.phrase)
     known = [(each.what + (f" ({each.class_name})" if each.class_name else ""), each.value) for each in report.numbers]
     yield facts(report.title, known)
     yield from (f"{each.head}. {each.text}" for each in report.notices)

@@ -15,6 +15,7 @@ from starcert.objects.binding import Problem
 from starcert.objects.sites import Sites
 from starcert.objects.words import MAX_TUPLE, AttackWords, Words
 from starcert.report import findings
+from starcert.report.answer import answer_of
 from starcert.report.blocks import Drawn, KeyFigure, Marked, Notice, Phrase, Report, Section, TableBlock, Text
 from starcert.report.document import target, write_page
 from starcert.report.findings import ReportSummary
@@ -83,8 +84,9 @@ def certificate_report(
         notices.append(Notice("Some frontiers may reach further", text))
     return Report(
         title=title,
+        answers=[answer_of(archive, words, sites)],
         statement=list(_statement(archive, words)),
-        numbers=list(_numbers(archive, counts, words, base, worth)),
+        numbers=list(_numbers(archive, counts, words, base)),
         notices=notices,
         sections=[
             *_together(archive),
@@ -145,9 +147,7 @@ def _whose(archive: Archive) -> str:
     return "each certificate" if archive.together == 1 else f"all {archive.together:,} certificates together"
 
 
-def _numbers(
-    archive: Archive, counts: ReportSummary, words: Words, base: Sequence[int] | None, worth: Worth
-) -> Iterator[KeyFigure]:
+def _numbers(archive: Archive, counts: ReportSummary, words: Words, base: Sequence[int] | None) -> Iterator[KeyFigure]:
     yield KeyFigure(f"{counts.n_graphs:,}", words.one if counts.n_graphs == 1 else words.many, "number-graphs")
     if counts.majority is not None:
         among = "" if counts.n_labelled == counts.n_graphs else f" of the {counts.n_labelled:,} with a known class"
@@ -159,7 +159,6 @@ def _numbers(
         share = f"{counts.majority[1] / counts.n_labelled:.1%}"
         name = archive.class_names[counts.majority[0]]
         yield KeyFigure(share, "majority-class share", "number-majority", name)
-        yield from worth.figures
     else:
         yield KeyFigure("unknown", "accuracy: the true classes are not known", "number-accuracy")
     yield KeyFigure(f"{counts.n_abstained / counts.n_graphs:.1%}", "abstentions", "number-abstained")

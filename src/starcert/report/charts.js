@@ -47,5 +47,6 @@
   const lineTrace = (border, name, line, more = {}) => ({ name, ...border, line, ...more });
 
   for (const [name, block] of Object.entries(JSON.parse(document.getElementById("data").textContent).plots)) curves(document.getElementById(name), block);
+  window.addEventListener("beforeprint", () => { for (const each of document.querySelectorAll("details")) each.open = true; });
   window.addEventListener("load", () => { document.documentElement.dataset.ready = "yes"; });
 })();

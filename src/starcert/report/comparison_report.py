@@ -10,7 +10,19 @@ from starcert.claims.gains import worth_sentence
 from starcert.objects.laws.law import Move
 from starcert.objects.noise import Noise
 from starcert.objects.threats import Threat
-from starcert.report.blocks import Curves, KeyFigure, Marked, Notice, Phrase, Report, Section, TableBlock, Text
+from starcert.report.answer import BlindShare, answer_in
+from starcert.report.blocks import (
+    Curves,
+    Headline,
+    KeyFigure,
+    Marked,
+    Notice,
+    Phrase,
+    Report,
+    Section,
+    TableBlock,
+    Text,
+)
 from starcert.report.comparison import ComparedRun, Comparison, compare
 from starcert.report.document import as_bytes, page_of, target, write_page
 from starcert.report.findings import reasons_of, verdict_cells
@@ -56,6 +68,7 @@ def comparison_report(found: Comparison) -> Report:
     gains = [(_named(run), *gain_cells(each)) for run, each in found.gains]
     return Report(
         title=f"Compared: {', '.join(names)}",
+        answers=_answers(found),
         statement=[(about, Marked(names[0], "bdi"), f", {one} by {one}.")],
         numbers=[
             KeyFigure(f"{len(names)}", "runs", "number-runs"),
@@ -74,6 +87,25 @@ def comparison_report(found: Comparison) -> Report:
         values={"runs": names, "threat": str(found.threat), "n_rows": found.n_graphs},
         skip=("different", f"the {one}s"),
     )
+
+
+def _answers(found: Comparison) -> list[Headline]:
+    """The answer of each run under the whole threat."""
+    said, size = [], found.threat.most
+    last = {run: (counts, weighed) for run, counts, weighed in found.verdicts if counts.size == size}
+    for run, outcomes in zip(found.runs, found.outcomes, strict=True):
+        counts, weighed = last[run.name]
+        among, blind = found.among & outcomes.possible(size), None
+        if run.blind is not None and found.known and among.any():
+            blind = BlindShare(float(run.blind[among].mean()))
+        n_silent = int((among & ~outcomes.answered).sum())
+        said.append(
+            answer_in(
+                counts, f"{found.one}s", labelled=found.known, attacked=weighed, abstained=n_silent, blind=blind,
+                about=run.name,
+            )
+        )  # fmt: skip
+    return said
 
 
 def _named(text: str) -> Phrase:

@@ -27,6 +27,16 @@ from starcert.system.output import harmless
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+ANSWER_TONES = {
+    "by-p-a": "certified",
+    "by-evidence": "ruled out",
+    "broken": "broken",
+    "open": "open",
+    "right": "right",
+    "wrong": "not right",
+    "abstains": "no answer",
+}
+"""The parts of the bar of an answer."""
 DARKEST = 108, 86, 163  # the colour that the grounds of a map tend to; text is dark on all of them
 LONGEST_VALUE = 2_000  # a value with more characters is cut: a page is for reading, the settings file for repeating
 
@@ -49,7 +59,7 @@ def page_of(report: Report) -> str:
         "drawing": drawing,
         "script": script,
     }
-    content = {"report": report, "policy": policy_of(drawing, script)}
+    content = {"report": report, "policy": policy_of(drawing, script), "answer_tones": ANSWER_TONES}
     return render("report/templates/page.html", {**content, **{name: Markup(text) for name, text in ours.items()}})
 
 

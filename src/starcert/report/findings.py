@@ -121,20 +121,15 @@ def without_attacks(archive: Archive, words: Words = GRAPHS) -> str:
 
 
 def smallest_attack(archive: Archive) -> Iterator[KeyFigure]:
-    """With evidence, the share of graphs that withstand one unit of the threat, and all of it, beside that by p_A."""
+    """With evidence about several units of a threat, the share of graphs that withstand one, beside that by p_A."""
     certificates, labels = archive.certificates, archive.known
-    if certificates.verdicts is None or None in archive.capacities:
+    if certificates.verdicts is None or certificates.threat is None or None in archive.capacities:
         return
-    found = certificates.counts(labels, certificates.counted or AnyFlips(1))
-    asked = certificates.threat is not None
-    for one, key in zip((*found[:1], *found[1:][-1:] * asked), ("number-any-flip", "number-asked"), strict=False):
-        if one.n_graphs:
-            what = "certified" if labels is None else "right and certified"
-            certified, by_p_A = one.share(one.n_certified), one.share(one.n_by_p_A)  # noqa: N806
-            if certified is None or by_p_A is None:
-                yield KeyFigure("–", f"{what} against {one.label} ({one.why})", key)
-            else:
-                yield KeyFigure(f"{certified:.1%}", f"{what} against {one.label} (by p_A alone {by_p_A:.1%})", key)
+    one, *more = certificates.counts(labels, certificates.counted)
+    if one.n_graphs and more:
+        what = "certified" if labels is None else "right and certified"
+        by_p_A = f"by p_A alone {one.percent(one.n_by_p_A)}" if one.n_certified is not None else one.why  # noqa: N806
+        yield KeyFigure(one.percent(one.n_certified), f"{what} against {one.label} ({by_p_A})", "number-any-flip")
 
 
 def changed_together(archive: Archive) -> list[str]:

@@ -15,9 +15,12 @@ from starcert.archive.exact import verdicts_by_size
 from starcert.claims.outcomes import SizeCounts
 from starcert.models.judging import Weighting
 from starcert.objects.sites import Sites
+from starcert.objects.words import Words
+from starcert.report.answer import answer_of, percent
 from starcert.report.blocks import (
     Curve,
     Curves,
+    Headline,
     IntervalRow,
     Intervals,
     KeyFigure,
@@ -27,6 +30,7 @@ from starcert.report.blocks import (
     Section,
     TableBlock,
     Text,
+    Tones,
 )
 from starcert.report.findings import anchored_notice
 from starcert.report.worth import Worth
@@ -58,8 +62,9 @@ def exact_report(archive: Archive, sites: Sequence[Sites], title: str) -> Report
     each = TableBlock(heads=heads, rows=cells, left=len(heads) - 1, key="graphs", values=list(exact_rows(archive)))
     return Report(
         title=title,
+        answers=[answer_of(archive, Words.of(sites, nodes=archive.nodes is not None), sites)],
         statement=[statement],
-        numbers=list(_numbers(archive, sizes[-1], worth)),
+        numbers=list(_numbers(archive, sizes[-1])),
         notices=[*_notices(archive), *worth.notices],
         sections=[
             Section(
@@ -133,14 +138,13 @@ def _majority(archive: Archive) -> tuple[int, float]:
     return label, count / len(archive.truth)
 
 
-def _numbers(archive: Archive, last: SizeCounts, worth: Worth) -> Iterator[KeyFigure]:
+def _numbers(archive: Archive, last: SizeCounts) -> Iterator[KeyFigure]:
     yield KeyFigure("0", "alpha: nothing is sampled", "alpha")
     if archive.truth:
         label, share = _majority(archive)
         right = archive.certificates.certified_accuracy(archive.labels, 0)
         yield KeyFigure(f"{right:.1%}", "accuracy without attack", "accuracy")
         yield KeyFigure(f"{share:.1%}", "majority class", "majority", archive.class_names[label])
-    yield from worth.figures
     what = "certified" if archive.known is None else "right and certified"
     number = quantity(last.n_graphs, archive.word)
     yield KeyFigure(last.percent(last.n_certified), f"of {number} {what}, {last.label}", "certified")
@@ -185,6 +189,7 @@ def interval_report(archive: Archive, title: str) -> Report:
     )
     return Report(
         title=title,
+        answers=[_mean_widths(archive)],
         statement=[statement],
         numbers=[
             KeyFigure(f"{len(archive):,}", f"{word}s", "rows"),
@@ -218,6 +223,19 @@ def interval_report(archive: Archive, title: str) -> Report:
         values={"alpha": alpha, "together": result.together, "claims": claims},
         needs_script="",
     )  # fmt: skip
+
+
+def _mean_widths(archive: Archive) -> Headline:
+    """How wide the intervals are on average, of the whole range of outputs."""
+    outputs = archive.certificates.proof.outputs
+    whats, ends = [each.what for each in archive.claims[0]], np.array(_ends(archive))
+    widths = {archive.title(what): float((found[:, 1] - found[:, 0]).mean())
+              for what, found in zip(whats, ends.transpose(1, 0, 2), strict=True) if what.above is None}  # fmt: skip
+    told = ", ".join(f"{width:.4g} {what.removeprefix('mean ')}" for what, width in widths.items())
+    share = max(widths.values(), default=0.0) / (outputs.high - outputs.low)
+    shown = Tones((("open", share), ("by-evidence", 1 - share)))
+    phrase = f"The intervals are this wide on average: {told}; outputs lie from {outputs.low:g} to {outputs.high:g}."
+    return Headline(phrase, shown, {"mean_width": widths, "range": [outputs.low, outputs.high]})
 
 
 def _ends(archive: Archive) -> list[list[tuple[float, float]]]:
@@ -295,6 +313,15 @@ def training_report(
     ]  # fmt: skip
     return Report(
         title=title,
+        answers=[
+            Headline(
+                f"{percent(kept.accuracy)} of the noisy copies of the validation part are right after epoch "
+                f"{kept.number + 1:,} of {epochs[-1].number + 1:,}, which is kept; the majority class: "
+                f"{percent(majority)}.",
+                Tones((("right", kept.accuracy), ("wrong", 1 - kept.accuracy))),
+                {"right": kept.accuracy, "majority": majority},
+            )
+        ],
         statement=[
             f"{made['module']} learned from {what}, on fresh noisy copies in every epoch, under {made['noise']}. The "
             "validation part decided which epoch was kept: these figures say how the choice was made, not how good the "

@@ -10,7 +10,7 @@ from starcert.archive import Archive, BlindRow
 from starcert.claims.gains import StructureGain, structure_gains, worth_sentence
 from starcert.claims.outcomes import in_words
 from starcert.objects.words import Words
-from starcert.report.blocks import KeyFigure, Marked, Notice, Phrase, Section, TableBlock, Text
+from starcert.report.blocks import Marked, Notice, Phrase, Section, TableBlock, Text
 from starcert.system.output import quantity
 
 GAIN_HEADS = ("against", "certified", "blind", "gain", "95% interval")
@@ -49,17 +49,6 @@ class Worth:
         learned = f"Blind: {self.row.model}, learned from {quantity(self.row.learned_from, self.words.one)}."
         notes = in_words((each.attacks, each.certified is not None, each.why) for each in self.gains)
         return [gains_section(GAIN_HEADS, list(map(gain_cells, self.gains)), self.words.many, [learned, *notes])]
-
-    @property
-    def figures(self) -> Iterator[KeyFigure]:
-        """The accuracy beside that of a constant answer, or why there is none."""
-        if self.row is None:
-            return
-        if self.row.missing:
-            yield KeyFigure("none", f"blind model: {self.row.missing}", "number-blind")
-        elif self.gains:
-            what = f"right without looking at what may be attacked ({self.row.model})"
-            yield KeyFigure(f"{self.gains[0].blind:.1%}", what, "number-blind")
 
     @property
     def notices(self) -> Iterator[Notice]:

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from starcert.claims.gains import share_interval, worth_sentence
 from starcert.claims.outcomes import SizeCounts
-from starcert.report.blocks import KeyFigure, Marked, Notice, Phrase, Report, Section, TableBlock, Text
+from starcert.report.answer import BlindShare, answer_in, percent
+from starcert.report.blocks import Headline, KeyFigure, Marked, Notice, Phrase, Report, Section, TableBlock, Text, Tones
 from starcert.report.findings import frozen, nothing_to_flip
 from starcert.runs.grid import noise_text
 from starcert.runs.run_file import RUN
@@ -30,6 +31,7 @@ def sweep_report(sweep: SweepResult) -> Report:
     first, some = sweep.levels[0], sweep.suggested
     return Report(
         title=f"Choosing the noise: {sweep.settings.run.data_title}",
+        answers=list(_answers(sweep)),
         statement=list(_statement(sweep)),
         numbers=[
             KeyFigure(f"{len(sweep.levels):,}", "noise levels", "number-levels"),
@@ -61,6 +63,28 @@ def sweep_report(sweep: SweepResult) -> Report:
             "next": None if some is None else next_command(sweep, some, str(sweep.folder / RUN)),
         },
     )  # fmt: skip
+
+
+def _answers(sweep: SweepResult) -> Iterator[Headline]:
+    """The answer of the level to certify next, or that there is none; without a threat, its accuracy."""
+    if sweep.suggested is None:
+        yield Headline(advice(sweep), Tones(()), {})
+        return
+    level, threat = sweep.levels[sweep.suggested], sweep.settings.run.threat
+    about = f"Level {sweep.suggested + 1}, {noise_text(level.noise)}"
+    blind = next((BlindShare(each.blind) for each in level.gains[:1]), None)
+    if threat is not None and level.by_size:
+        found = level.by_size[-1]
+        attacked = "broken" in dict(_size_counts(sweep, found))
+        same = [each for each in level.gains if each.attacks == found.label]
+        blind = BlindShare(same[0].blind) if same else None
+        yield answer_in(found, "graphs", labelled=True, attacked=attacked, blind=blind, about=about)
+        return
+    shares = ("right", level.accuracy), ("abstains", level.n_abstained / level.n_graphs)
+    wrong = ("wrong", 1 - sum(share for _, share in shares))
+    more = "" if blind is None else f"; {blind.model}: {percent(blind.right)}"
+    phrase = f"{percent(level.accuracy)} right of {quantity(level.n_graphs, 'graph')}{more}."
+    yield Headline(phrase, Tones((shares[0], wrong, shares[1])), {"right": level.accuracy}, about)
 
 
 def _statement(sweep: SweepResult) -> Iterator[Phrase]:
