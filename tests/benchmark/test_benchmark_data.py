@@ -19,11 +19,12 @@ import torch
 
 from starcert.benchmark import data as source
 from starcert.benchmark import run
-from starcert.benchmark.data import cut_of, fold_splits, split_nodes
+from starcert.benchmark.data import cut_of, fold_splits
 from starcert.benchmark.methods import METHODS
 from starcert.benchmark.run import run_benchmark
 from starcert.benchmark.settings import Benchmark
 from starcert.cli import app
+from starcert.datasets.parts import split_nodes
 
 TWINS = "24 of 24 graphs have an isomorphic twin with the same node labels; twins are in one fold."
 

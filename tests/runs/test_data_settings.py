@@ -6,7 +6,7 @@ import pytest
 import starcert as sc
 from starcert.datasets import Dataset
 from starcert.datasets.node_sites import with_node_sites
-from starcert.datasets.parts import part_of, with_fractions
+from starcert.datasets.parts import part_of, with_fractions, with_node_parts
 from starcert.runs.declaration import check_options, check_values
 from starcert.runs.settings import SETTINGS
 from starcert.runs.sources import load_graphs, with_node_labels
@@ -100,7 +100,14 @@ def test_labels_of_a_tensor_file_and_of_nodes_may_have_another_name(tmp_path):
         with_node_labels(Dataset([graph], names=["karate"]), "clubs")
 
 
-def test_nodes_have_masks_and_no_fractions():
-    graph = sc.Graph(3, [(0, 1)], node_data={"x": np.eye(3)})
-    with pytest.raises(InvalidParameterError, match=r"'fractions' divides graphs, not nodes.*train_mask"):
-        with_fractions(Dataset(graph, [0, 1, 0]), {"train": 0.5, "test": 0.5}, 0)
+def test_fractions_of_nodes_are_masks():
+    data = Dataset(sc.Graph(20, [(0, 1)], node_data={"x": np.eye(20)}), [0, 1] * 10)
+    masks = with_fractions(data, {"test": 0.4, "train": 0.6}, 0).graph.node_data
+    assert [int(np.sum(masks[name])) for name in ("train_mask", "val_mask", "test_mask")] == [12, 0, 8]
+    assert not (np.asarray(masks["train_mask"]) & np.asarray(masks["test_mask"])).any()
+    with pytest.raises(InvalidParameterError, match="no node in val_mask"):
+        with_node_parts(with_fractions(data, {"train": 0.6, "test": 0.4}, 0), 2, 0)
+    with pytest.raises(InvalidParameterError, match="class for every node"):
+        with_node_parts(Dataset(data.graph, [None] + [1] * 19), 2, 0)
+    said = with_node_parts(data, 3, 0)[1]
+    assert said == "6 nodes to learn from and 6 to choose by (3 nodes a class each, drawn by --split-seed); 8 to test."

@@ -80,6 +80,16 @@ class TriedRow(NamedTuple):
     broken: int | None
 
 
+class LinkRow(NamedTuple):
+    """The result of link votes for a node: its class, the sizes that do not change it, and an attack that does."""
+
+    node: int
+    label: int
+    certified: int
+    broken: int | None
+    attack: tuple[tuple[int, int], ...]  # the node pairs that it changes
+
+
 Claim: TypeAlias = Answer | Reach | Size | Broken
 
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from starcert.archive.evidence_file import GraphEvidence
 from starcert.archive.exact import tried_again
 from starcert.archive.format import noise_to_json
-from starcert.archive.record import EXACT, INTERVALS, Archive
+from starcert.archive.record import EXACT, INTERVALS, LINKS, Archive
 from starcert.archive.threat_texts import StatedThreat
 from starcert.archive.verification import Mismatch, Rerun, Verification, verify
 from starcert.claims.intervals import KeptSites
@@ -96,6 +96,8 @@ def rerun(
     archive = found.archive
     if archive is None:
         raise ArchiveError(fspath(path), "states claims under a law from outside: nothing is drawn again.")
+    if archive.kind == LINKS:
+        raise ArchiveError(fspath(path), "rests on no votes of noisy copies: without --rerun, verify proves all of it.")
     if archive.kind == EXACT:
         if isinstance(method, SmoothedClassifier | SmoothedRegressor) or name is not None:
             hint = "Give the ExactClassifier, and no name."

@@ -216,12 +216,13 @@ def _first_attack(told: TriedRowForm, place: str, n_classes: int, n_objects: int
 
 def exact_rows(archive: Archive) -> list[dict[str, object]]:
     """One row an object or target: `any_1`, `any_2`, … are the verdicts by size."""
-    found, called = [], "any" if _proof(archive).threat.by_radius else "threat"
+    found, called = [], "any" if _threat(archive).by_radius else "threat"
     for place, row in enumerate(archive.certificates.rows()):
         label = archive.labels[place]
         true = None if label is None else archive.class_names[label]
         for key in ("answer", "answer_after"):
-            row[key] = None if row[key] is None else archive.class_names[int(str(row[key]))]
+            if row.get(key) is not None:
+                row[key] = archive.class_names[int(str(row[key]))]
         sizes = {f"{called}_{size}": kind for size, kind in enumerate(verdicts_by_size(archive, place), start=1)}
         found.append({"graph": row.pop("graph"), "name": archive.names[place], "true": true} | row | sizes)
     return found
@@ -229,7 +230,12 @@ def exact_rows(archive: Archive) -> list[dict[str, object]]:
 
 def verdicts_by_size(archive: Archive, row: int) -> list[str]:
     """Of a row the verdict under attacks of at most 1, at most 2, … units."""
-    return [archive.certificates[row].verdict(size) for size in range(1, _proof(archive).threat.most + 1)]
+    return [archive.certificates[row].verdict(size) for size in range(1, _threat(archive).most + 1)]
+
+
+def _threat(archive: Archive) -> Threat:
+    threat: Threat = archive.certificates.proof.threat
+    return threat
 
 
 def _proof(archive: Archive) -> TriedAttacks:

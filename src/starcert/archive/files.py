@@ -11,9 +11,10 @@ from typing import Any
 from msgspec import UNSET, Struct, structs
 
 from starcert.archive.certificates import GONE, certificates_archive, certificates_form
-from starcert.archive.format import EXACT, FORMATS, INTERVALS, VERSION, CertificatesFile, Form
+from starcert.archive.format import EXACT, FORMATS, INTERVALS, LINKS, VERSION, CertificatesFile, Form
 from starcert.archive.record import CERTIFICATES, Archive
 from starcert.archive.record import INTERVALS as OF_INTERVALS
+from starcert.archive.record import LINKS as OF_LINKS
 from starcert.archive.side_arrays import Sides
 from starcert.archive.untrusted import MalformedError, archive_errors, check, converted, read_untrusted
 from starcert.system.errors import ArchiveError
@@ -55,6 +56,10 @@ def _form(archive: Archive, stem: str, sides: Sides, *, claims: bool) -> Form:
         from starcert.archive.intervals import intervals_form  # noqa: PLC0415  (each kind where it is written)
 
         return intervals_form(archive, stem, sides)
+    if archive.kind == OF_LINKS:
+        from starcert.archive.links import links_form  # noqa: PLC0415  (as above)
+
+        return links_form(archive, stem, sides)
     from starcert.archive.exact import exact_form  # noqa: PLC0415  (as above)
 
     return exact_form(archive)
@@ -111,6 +116,10 @@ def read_top(top: dict[str, Any], path: str | PathLike[str], *, whole: bool = Fa
             from starcert.archive.intervals import IntervalsFile, intervals_archive  # noqa: PLC0415  (as above)
 
             return intervals_archive(converted(top, IntervalsFile), Path(path))
+        if top["format"] == LINKS:
+            from starcert.archive.links import LinksFile, links_archive  # noqa: PLC0415  (as above)
+
+            return links_archive(converted(top, LinksFile), Path(path))
         for name, what in GONE.items():
             if name in top:
                 problem = f"it rests on {what}, which this version no longer proves"

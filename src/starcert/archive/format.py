@@ -29,7 +29,12 @@ if TYPE_CHECKING:
     from starcert.claims.question import Question
     from starcert.objects.threats import Threat
 
-FORMAT, EXACT, INTERVALS = FORMATS = "starcert certificates", "starcert exact", "starcert intervals"
+FORMAT, EXACT, INTERVALS, LINKS = FORMATS = (
+    "starcert certificates",
+    "starcert exact",
+    "starcert intervals",
+    "starcert links",
+)
 VERSION = 1  # of all formats
 MAX_VOTES = 10**10  # the most votes of a graph: what a proof sums grows with their square root
 MAX_SIDE = 2**31  # bytes of a side file; larger ones are refused before they are read

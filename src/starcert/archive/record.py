@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from starcert.claims.vote_proof import VoteProof
 
 BLIND = "blind"  # the setting that keeps a `BlindRow`
-CERTIFICATES, EXACT, INTERVALS = "certificates", "exact", "intervals"  # the kinds of archives
+CERTIFICATES, EXACT, INTERVALS, LINKS = "certificates", "exact", "intervals", "links"  # the kinds of archives
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -67,7 +67,7 @@ class Archive:
     provenance: Mapping[str, str]  # the versions that made it
     class_names: tuple[str, ...] = ()
     nodes: tuple[int, ...] | None = None  # the index of the node of each row, where nodes are classified
-    kind: str = CERTIFICATES  # or "exact", where every attack was tried, or "intervals"
+    kind: str = CERTIFICATES  # or "exact", where every attack was tried, "intervals", or "links"
     claims: tuple[tuple[Any, ...], ...] = ()  # about each row, as a file states them: types of `archive.claims`
     result: Certificates[Any] | None = None  # of tried attacks, and of outputs that are numbers
     # The premises of claims that follow from votes; where every attack was tried, there are none.
@@ -177,6 +177,11 @@ class Archive:
         return "node" if of_nodes else str(self.settings.get("objects", "graphs")).removesuffix("s")
 
     @property
+    def plain(self) -> bool:
+        """True where nothing was sampled: there is no noise, and alpha is 0."""
+        return self.kind in (EXACT, LINKS)
+
+    @property
     def known(self) -> tuple[Any, ...] | None:
         """The true classes, or numbers, if any is known."""
         return self.labels if any(label is not None for label in self.labels) else None
@@ -268,7 +273,7 @@ class Archive:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        about = f"{self.noise!r}, alpha={self.alpha}" if self.kind != EXACT else "every attack tried"
+        about = self.certificates.proof.method if self.plain else f"{self.noise!r}, alpha={self.alpha}"
         return f"Archive({len(self)} {self.word}s, {len(self.class_names)} classes, {about})"
 
 

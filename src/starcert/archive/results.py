@@ -15,7 +15,8 @@ from starcert.archive.collective_votes import KeptClaims
 from starcert.archive.evidence_file import GraphEvidence
 from starcert.archive.exact import exact_rows
 from starcert.archive.intervals import interval_premises, interval_rows
-from starcert.archive.record import EXACT, INTERVALS, Archive, BlindRow, plain_settings
+from starcert.archive.links import check_kept
+from starcert.archive.record import EXACT, INTERVALS, LINKS, Archive, BlindRow, plain_settings
 from starcert.claims.certificate import Certificate
 from starcert.claims.certificates import Certificates
 from starcert.claims.from_bounds import certify
@@ -24,6 +25,7 @@ from starcert.claims.verdict import Verdicts
 from starcert.claims.vote_proof import VoteProof
 from starcert.methods.evidence import verdicts_of
 from starcert.methods.exhaustive import TriedAttacks
+from starcert.methods.links import LinkProof
 from starcert.methods.own_votes import RecordedVotes
 from starcert.objects.threats import threat_of
 from starcert.system.errors import InvalidParameterError
@@ -35,6 +37,9 @@ def archive_of(result: Certificates[Any], claims: Sequence[Any] | None, about: d
     if isinstance(result, Certificates):
         if isinstance(result.proof, TriedAttacks):
             return _of_trials(result, about)
+        if isinstance(result.proof, LinkProof):
+            check_kept(result)
+            return _of_trials(result, about, LINKS)
         if isinstance(result.proof, IntervalProof):
             return _of_intervals(result, claims or (), about)
         if result.of_radii:
@@ -98,11 +103,11 @@ def _of_votes(found: Certificates[Any], claims: Sequence[Any] | None, about: dic
     return archive
 
 
-def _of_trials(found: Certificates[TriedAttacks], about: dict[str, Any]) -> Archive:
+def _of_trials(found: Certificates[Any], about: dict[str, Any], kind: str = EXACT) -> Archive:
     truth = None if about["labels"] is None else found.truth(about["labels"]).tolist()
     called = about["class_names"] or found.classes or range(found.n_classes)
     kept = Certificates(found.numbered.about, found.labels, found.threat, found.proof, found.seconds)
-    return Archive(**_rows(found, about, truth), kind=EXACT, result=kept, class_names=tuple(map(str, called)))
+    return Archive(**_rows(found, about, truth), kind=kind, result=kept, class_names=tuple(map(str, called)))
 
 
 def _of_intervals(found: Certificates[IntervalProof], claims: Sequence[Any], about: dict[str, Any]) -> Archive:
@@ -158,7 +163,7 @@ def _verdicts(archive: Archive, row: int, one: Certificate) -> Verdicts | None:
 
 def rows_of(archive: Archive, base: Sequence[int] | None) -> list[dict[str, object]]:
     """One row for each of the archive, for a CSV file."""
-    if archive.kind == EXACT:
+    if archive.plain:
         return exact_rows(archive)
     if archive.kind == INTERVALS:
         return interval_rows(archive)

@@ -14,7 +14,8 @@
    the capacities of their objects allow;
 5. of a collective claim, every listed attack is weighed against the answers of all targets;
 6. an end of an interval is proved as it is stated;
-7. where every attack was tried, sizes follow from the number of the first breaking attack and the counts of attacks.
+7. where every attack was tried, sizes follow from the number of the first breaking attack and the counts of attacks;
+8. of link votes, scores are added up and harms sorted again, and each attack that breaks is made.
 
 Of more attacks than `checker.evidence.MAX_AGAIN`, `weigh` proves all, which rounds down; otherwise balls do. A claim
 that says more than can be proved is false, and refutes the file. One that says less is true. Where noise has a law from
@@ -30,9 +31,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from starcert.archive.checker.evidence import EvidenceCheck
 from starcert.archive.checker.rows import FileProofs
-from starcert.archive.claims import Answer, Broken, Interval, Reach, Size, Together, TriedRow
+from starcert.archive.claims import Answer, Broken, Interval, LinkRow, Reach, Size, Together, TriedRow
 from starcert.archive.files import laws_from_outside, read_top, top_of
-from starcert.archive.record import CERTIFICATES, EXACT, INTERVALS, Archive
+from starcert.archive.record import CERTIFICATES, EXACT, INTERVALS, LINKS, Archive
 from starcert.archive.untrusted import archive_errors, proof_errors
 from starcert.system.output import progress_bar, quantity
 
@@ -59,6 +60,12 @@ TRIED_AS_STATED = (
 )
 """The same where every attack was tried."""
 
+LINKS_AS_STATED = (
+    "Taken as stated, because no file can prove it: that own scores and votes are those of the model and follow from "
+    "nothing that an attack on links can change, that the links are those of the graph, and the true classes."
+)
+"""The same of link votes."""
+
 PROVERS: Mapping[type, str] = {
     Answer: "answer",
     Reach: "reach",
@@ -66,6 +73,7 @@ PROVERS: Mapping[type, str] = {
     Broken: "broken",
     Interval: "interval",
     TriedRow: "tried",
+    LinkRow: "linked",
 }
 """By the type of a claim, the method of the proofs of its row that yields all that is false of it."""
 
@@ -155,7 +163,7 @@ class Verification:
     @property
     def taken_as_stated(self) -> str:
         """The premises that no file can prove."""
-        return TRIED_AS_STATED if self.archive.kind == EXACT else TAKEN_AS_STATED
+        return {EXACT: TRIED_AS_STATED, LINKS: LINKS_AS_STATED}.get(self.archive.kind, TAKEN_AS_STATED)
 
     @property
     def premise(self) -> str:
@@ -228,7 +236,14 @@ def _trials_say(found: Verification, rows: str) -> str:
     return f"{what[0].upper()}{what[1:]}: {again}."
 
 
-_SAYS = {"certificates": _certificates_say, "intervals": _intervals_say, "exact": _trials_say}
+def _links_say(found: Verification, rows: str) -> str:
+    what = f"{rows} under {found.archive.certificates.threat}"
+    if found.mismatches:
+        return f"Of {what}, {quantity(len(found.mismatches), 'claim')} cannot be proved."
+    return f"Every claim about {what} follows from scores, votes and links: each was computed again, by sorting."
+
+
+_SAYS = {"certificates": _certificates_say, "intervals": _intervals_say, "exact": _trials_say, "links": _links_say}
 
 
 def verify(
@@ -277,6 +292,10 @@ def _claims_of_rows(archive: Archive, progress: bool | None) -> tuple[list[Misma
         from starcert.archive.checker.trials import TrialProofs  # noqa: PLC0415  (each kind where it is proved)
 
         proofs: Any = TrialProofs(archive)
+    elif archive.kind == LINKS:
+        from starcert.archive.checker.links import LinkProofs  # noqa: PLC0415  (as above)
+
+        proofs = LinkProofs(archive)
     elif archive.kind == INTERVALS:
         from starcert.archive.checker.intervals import IntervalProofs  # noqa: PLC0415  (as above)
 

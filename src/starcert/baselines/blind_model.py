@@ -31,7 +31,7 @@ from starcert.baselines.candidates import (
 )
 from starcert.classifiers.functions import nodes_of
 from starcert.datasets.dataset import Dataset, stratified_folds
-from starcert.objects import CleanObject, Sites
+from starcert.objects import CleanObject, Graph, Sites
 from starcert.objects.binding import Regions, bind
 from starcert.objects.kinds import Untouched, kind_of
 from starcert.objects.noise import Noise
@@ -46,6 +46,7 @@ Folds = list[tuple[Labels, Labels]]  # what is learned from, and what is tested 
 FOLDS, FEWER_FOLDS, MANY = 5, 3, 500  # of many training objects there are fewer folds
 MAX_VALIDATED = 2_000  # of more training objects, some are drawn to choose by; all of them are fitted
 TRAIN_MASK = "train_mask"
+MEAN = "mean of all of these"  # candidates for nodes
 
 
 @dataclass(frozen=True)
@@ -225,6 +226,24 @@ def _of_nodes(data: Dataset, fold: Blindfold, nodes: npt.ArrayLike | str | None)
 
     fits: dict[str, Fit] = {CONSTANT: constant}
     return truth, fits | {each.description: partial(fit, each) for each in candidates_for(seen)}
+
+
+def node_scores(graph: Graph, train: Labels, labels: Labels, n_classes: int) -> dict[str, npt.NDArray[np.float64]]:
+    """The log-probabilities of all nodes by each candidate that sees no link, shape (nodes, classes), and their mean.
+
+    Args:
+        graph: the graph; only what no attack on its edges changes is looked at.
+        train: the nodes to learn from, by index.
+        labels: their classes.
+        n_classes: the number of classes.
+    """
+    found = dict[str, npt.NDArray[np.float64]]()
+    for each in candidates_for(Blindfold(None, None, None).show(graph)):
+        shares = np.zeros((graph.n_nodes, n_classes))  # nothing for a class that no node has
+        shares[:, np.unique(labels)] = each.fit(train, labels)(each.taught)
+        found[each.description] = np.log(np.maximum(shares, 1e-9))
+    found = {name: one - np.logaddexp.reduce(one, axis=1, keepdims=True) for name, one in found.items()}
+    return found | {MEAN: np.mean(list(found.values()), axis=0)} if found else {}
 
 
 def _folds(truth: Labels, seed: int) -> Folds:

@@ -111,7 +111,7 @@ class Proved(NamedTuple):
             raise StarcertError(f"{file}: {len(found.refuted)} of its claims are false. starcert verify lists them.")
         if found.verdict == "stated":
             raise StarcertError(f"{found} Give a file that starcert verify proves.")
-        if found.archive.kind == "exact":
+        if found.archive.plain:
             hint = "Run the method here, as --method FILE.PY:CLASS."
             raise StarcertError(f"{file}: nothing proves what the model answered where attacks were tried. {hint}")
         archive: Archive = found.archive

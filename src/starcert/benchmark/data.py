@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 import starcert as sc
 from starcert.datasets import Dataset, arcs, motif, npz
+from starcert.datasets.parts import split_nodes
 from starcert.datasets.tu_files import local_names, raw_files
 from starcert.datasets.twins import twin_groups
 from starcert.objects.content import digest
@@ -274,21 +275,6 @@ def _grouped_folds(data: Dataset, groups: Numbers, k: int, seed: int) -> list[tu
         raise StarcertError(f"{n_groups} graphs that are no twins do not make {k} folds. Set twins to apart.")
     folds = StratifiedGroupKFold(k, shuffle=True, random_state=seed)
     return list(folds.split(np.zeros(len(data)), np.asarray(data.labels), groups))
-
-
-def split_nodes(labels: Numbers, seed: int, of_a_class: int = 20) -> tuple[Numbers, Numbers, Numbers]:
-    """Some nodes of each class to learn from, as many for validation, all others for testing; each ascending.
-
-    Example:
-        >>> [len(part) for part in split_nodes(np.array([0, 0, 0, 1, 1, 1]), seed=0, of_a_class=1)]
-        [2, 2, 2]
-    """
-    rng = np.random.default_rng(seed)
-    dealt = [rng.permutation(np.flatnonzero(labels == each)) for each in np.unique(labels)]
-    parts = [np.concatenate([some[start:end] for some in dealt]) for start, end in
-             ((0, of_a_class), (of_a_class, 2 * of_a_class), (2 * of_a_class, None))]  # fmt: skip
-    train, validation, tested = map(np.sort, parts)
-    return train, validation, tested
 
 
 def has_core(train: Dataset) -> bool:

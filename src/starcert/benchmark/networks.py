@@ -22,8 +22,7 @@ from typing_extensions import override
 
 import starcert as sc
 from starcert.baselines import blind
-from starcert.baselines.blind_model import Blindfold
-from starcert.baselines.candidates import candidates_for
+from starcert.baselines.blind_model import MEAN, node_scores
 from starcert.benchmark.data import DRAWN, Nodes, Objects, core_and_rest, limit_of
 from starcert.benchmark.outcomes import KINDS, TRIED, Timed, fewer, kind_of, read_threat
 from starcert.benchmark.settings import Benchmark
@@ -52,7 +51,6 @@ COPIES = 5  # of a training graph, at most, that hashed voters learn from
 NODE_NETWORKS = {"gin": "propagation", "gcn": "gcn"}
 """The classifiers of nodes in place of each network of graphs: `NodePropagation`, `NodeGCN`."""
 ONE_LINK = "deletions:1"  # the attacks that evidence is asked about: others are too many on a whole graph
-MEAN = "mean of all of these"  # blind models
 AT_ONCE = 15  # up to which size voters of nodes are asked at once: more costs no more
 
 
@@ -287,13 +285,7 @@ class NodeNetworks(Networks):
     @once
     def blind_scores(self, train: Objects) -> dict[str, Real]:
         """Log-probabilities of all nodes by models that never see a link: those of `blind`, and their mean."""
-        shown, found = Blindfold(pairs_noise(0.1, 0.1), None, None).show(train.graph), dict[str, Real]()
-        for each in candidates_for(shown):
-            shares = np.zeros((train.graph.n_nodes, train.data.n_classes))  # nothing for a class that no node has
-            shares[:, np.unique(train.labels)] = each.fit(train.numbers, train.labels)(each.taught)
-            found[each.description] = np.log(np.maximum(shares, 1e-9))
-        found = {name: one - np.logaddexp.reduce(one, axis=1, keepdims=True) for name, one in found.items()}
-        return found | {MEAN: np.mean(list(found.values()), axis=0)}
+        return node_scores(train.graph, train.numbers, train.labels, train.data.n_classes)
 
     @override
     def trained(

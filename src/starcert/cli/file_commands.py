@@ -96,7 +96,7 @@ def _verification_object(found: Verification) -> dict[str, object]:
     if found.laws:
         return {"file": found.path, "verdict": found.verdict, "laws": found.laws}
     archive, about = found.archive, dict[str, object]()
-    if archive.kind == "exact":
+    if archive.plain:
         about = {"threat": str(archive.certificates.threat), "alpha": 0, "recounted": found.recounted}
     else:
         if archive.kind == "intervals":
@@ -122,7 +122,7 @@ def _verification_view(found: Verification) -> list[RenderableType]:
     if found.laws:
         return [str(found)]
     archive, noise = found.archive, list[str]()
-    if archive.kind != "exact":
+    if not archive.plain:
         one = "interval" if archive.kind == "intervals" else archive.word
         whose = f"each {one}" if archive.together == 1 else f"all {archive.together:,} {one}s together"
         noise.append(f"Noise {json.dumps(archive.noise.to_dict())}, alpha {at_most(archive.alpha)} for {whose}.")

@@ -63,7 +63,7 @@ def certify(run: Path | None, dry_run: bool, quick: bool, as_json: bool, given: 
 
     starcert certify run.toml --exact --threat flips:2
 
-    starcert certify run.toml --quick --threat flips:2
+    starcert certify --method links --data photo.npz --threat flips:3
     """
     options, file = {**given.values, **({"plan": "decided"} if quick else {})}, _run_file(run)
     settings = run_settings({"out": file.folder / "certified", **file.values}, options)

@@ -93,7 +93,7 @@ def with_settings(
 
 def _default_of(setting: Setting) -> str:
     if setting.default is NODEFAULT:
-        return " Required, here or in RUN.TOML."
+        return " Required (or in RUN.TOML)."
     return f" Default: {setting.shown}." if setting.shown and not setting.is_flag else ""
 
 
@@ -136,8 +136,8 @@ def _methods() -> dict[str, str]:
         "--exact": SETTINGS["exact"].help,
         "--set outputs=[LOW, HIGH]": SETTINGS["outputs"].help,
         "HashedVotes": "In Python, and in starcert benchmark: one voter for each group of node pairs; alpha = 0.",
-        "models.LinkVotes": "In Python, and in starcert benchmark: the nodes of one graph, by blind scores and one "
-        "vote of each linked node, certified exactly and without noise, however large the graph is.",
+        "--method links": "The nodes of one graph, by blind scores and one vote of each linked node, without model, "
+        "noise or alpha, however large the graph is; models.LinkVotes in Python, and in starcert benchmark.",
         "models.Statistics": "In Python: graphs by a few quantities, such as the numbers of nodes and edges, and any "
         "estimator of scikit-learn, certified exactly and without noise.",
     }

@@ -9,10 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from starcert.datasets.dataset import Dataset, stratified_parts
 from starcert.datasets.tables import MAX_SHOWN, part_named, read_table
 from starcert.system.errors import InvalidParameterError, StarcertError, did_you_mean
 
+Indices = npt.NDArray[np.int64]
+MASKS = "train_mask", "val_mask", "test_mask"
+"""The node data that say which nodes are in each part."""
 _FRACTIONS = (0.8, 0.1, 0.1)  # of every class for training, validation and testing
 _SPLITS_EXAMPLE = '{"train": [0, 1, 2], "validation": [3], "test": [4, 5]}'
 
@@ -79,13 +85,62 @@ def with_fractions(data: Dataset, fractions: Mapping[str, float], seed: int) -> 
     if data.parts is not None:
         raise InvalidParameterError("fractions", "is not needed: the data give the parts. Drop one of them.")
     if data.of_nodes:
-        hint = "Nodes have masks: a function, data = 'data.py:NAME', gives its graph node data train_mask and val_mask."
-        raise InvalidParameterError("fractions", f"divides graphs, not nodes. {hint}")
+        drawn = dict(zip(fractions, _drawn(data, [*fractions.values()], seed, "fractions"), strict=True))
+        return _with_masks(data, [drawn.get(part, []) for part in ("train", "validation", "test")])
     parts: list[str | None] = [None] * len(data)
     for part, places in zip(fractions, _drawn(data, [*fractions.values()], seed, "fractions"), strict=True):
         for place in places:
             parts[place] = part
     return replace(data, parts=tuple(parts))
+
+
+def with_node_parts(data: Dataset, of_a_class: int, seed: int) -> tuple[Dataset, str]:
+    """The nodes of a graph with the masks of its parts, and where these are from, in words.
+
+    Masks that are there stay; without both `train_mask` and `val_mask`, all are drawn (`split_nodes`).
+    """
+    there, n_nodes = data.graph.node_data, data.graph.n_nodes
+    if not {*MASKS[:2]} <= there.keys():
+        if data.labels.dtype == object:
+            raise InvalidParameterError("data", "have a class for every node, or node data train_mask and val_mask.")
+        drawn = [part.tolist() for part in split_nodes(data.labels, seed, of_a_class)]
+        data, how = _with_masks(data, drawn), f"{of_a_class} nodes a class each, drawn by --split-seed"
+    else:
+        parts = [np.flatnonzero(np.asarray(there[name])).tolist() for name in MASKS[:2]]
+        known, how = {*parts[0], *parts[1]}, "as its masks say"
+        if len(known) < sum(map(len, parts)):
+            raise InvalidParameterError("data", "have no node in both train_mask and val_mask.")
+        if MASKS[2] not in there:
+            data = _with_masks(data, [*parts, [node for node in range(n_nodes) if node not in known]])
+    sizes = [int(np.sum(np.asarray(data.graph.node_data[name]))) for name in MASKS]
+    for name, size in zip(MASKS, sizes, strict=True):
+        if not size:
+            raise InvalidParameterError("data", f"has no node in {name}. Give other masks, or draw fewer: of_a_class.")
+    return data, f"{sizes[0]:,} nodes to learn from and {sizes[1]:,} to choose by ({how}); {sizes[2]:,} to test."
+
+
+def _with_masks(data: Dataset, parts: Sequence[Sequence[int]]) -> Dataset:
+    graph, masks = data.graph, np.zeros((len(MASKS), data.graph.n_nodes), dtype=np.bool_)
+    for mask, places in zip(masks, parts, strict=True):
+        mask[list(places)] = True
+    for name, mask in zip(MASKS, masks, strict=True):
+        graph = graph.with_node_data(name, mask)
+    return replace(data, graphs=(graph,))
+
+
+def split_nodes(labels: Indices, seed: int, of_a_class: int = 20) -> tuple[Indices, Indices, Indices]:
+    """Some nodes of each class to learn from, as many for validation, all others for testing; each ascending.
+
+    Example:
+        >>> [len(part) for part in split_nodes(np.array([0, 0, 0, 1, 1, 1]), seed=0, of_a_class=1)]
+        [2, 2, 2]
+    """
+    rng = np.random.default_rng(seed)
+    dealt = [rng.permutation(np.flatnonzero(labels == each)) for each in np.unique(labels)]
+    parts = [np.concatenate([some[start:end] for some in dealt]) for start, end in
+             ((0, of_a_class), (of_a_class, 2 * of_a_class), (2 * of_a_class, None))]  # fmt: skip
+    train, validation, tested = map(np.sort, parts)
+    return train, validation, tested
 
 
 def _drawn(data: Dataset, fractions: Sequence[float], seed: int, setting: str) -> list[list[int]]:

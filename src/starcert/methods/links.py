@@ -18,7 +18,7 @@ from starcert.claims.certificate import Certificate
 from starcert.claims.certificates import Certificates
 from starcert.claims.proof import Rows, SizedProof, Whole
 from starcert.claims.verdict import FoundAttack, Verdict
-from starcert.math.closed_forms import LinkAttacks, Links, breaking_links
+from starcert.math.closed_forms import LinkAttacks
 from starcert.methods.hashed_voters import HINT, Budget, Cell, budget_of
 from starcert.objects import Graph, Sites, TargetNodes
 from starcert.objects.threats import Controlled, LocalBudget, Rewire, Swap, Threat, read_threat
@@ -36,7 +36,14 @@ class LinkProof(SizedProof):
     relaxed: str  # what was certified in place of the threat, which is part of it; "": the threat itself
     certified_sizes: Whole
     broken_sizes: Whole
-    find: Callable[[int, int], FoundAttack] | None = field(default=None, repr=False)  # the attack, by row and its size
+    find: LinkAttack | None = field(default=None, repr=False)  # the attack, by row and its size
+
+    forward_passes = 0  # nothing is tried
+
+    @property
+    def capacities(self) -> Sequence[tuple[int, ...]]:
+        """The number of pairs of the graph."""
+        return [] if self.find is None else [(self.find.sites.n_sites,)]
 
     @property
     @override
@@ -121,25 +128,34 @@ def _divided(size: int) -> list[Cell]:
 class LinkAttack:
     """Makes the attack on a row of nodes, when it is needed."""
 
-    index: Whole  # of each row, its node
-    scores: Whole
+    scores: Whole  # of all nodes, shape (nodes, classes)
     votes: Whole
-    links: Links
-    attacks: LinkAttacks
     graph: Graph
+    pairs: Callable[[int, int], tuple[int, npt.ArrayLike]]  # by row and size: the node, and the pairs that change
+    own: Whole  # the scores without links
 
     @cached_property
     def sites(self) -> Sites:
         """Every pair of the graph."""
         return Sites.everything(self.graph, "all")
 
+    @cached_property
+    def kept(self) -> dict[tuple[int, int], FoundAttack]:
+        """The attacks that were made."""
+        return {}
+
     def __call__(self, row: int, size: int) -> FoundAttack:
         """The attack of this size that changes the answer of a row."""
-        node = int(self.index[row])
-        pairs = np.sort(breaking_links(self.scores, self.votes, self.links, self.attacks, node, size), axis=1)
+        if (row, size) not in self.kept:
+            self.kept[row, size] = self._made(*self.pairs(row, size))
+        return self.kept[row, size]
+
+    def _made(self, node: int, given: npt.ArrayLike) -> FoundAttack:
+        pairs = np.sort(np.asarray(given, dtype=np.int64).reshape(-1, 2), axis=1)
         pairs = pairs[np.argsort(self.sites.locate(*pairs.T))]
-        positions, scores = self.sites.locate(*pairs.T), self.scores[node].copy()
+        positions = self.sites.locate(*pairs.T)
         before = self.sites.values[positions]
+        scores = self.scores[node].copy()
         for (u, v), was in zip(pairs.tolist(), before.tolist(), strict=True):
             if node in (u, v):
                 scores += (-1 if was else 1) * self.votes[u + v - node]

@@ -8,6 +8,7 @@ be beaten by several links: it can fall back to the blind answer, but never has 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Literal, Self, TypeAlias, get_args
 
@@ -15,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starcert.claims.certificates import Certificates
-from starcert.math.closed_forms import LinkAttacks, Links, safe_sizes, sums_of_votes
+from starcert.math.closed_forms import LinkAttacks, Links, breaking_links, safe_sizes, sums_of_votes
 from starcert.methods.links import LinkAttack, LinkProof, link_attacks, node_rows
 from starcert.objects import Graph
 from starcert.objects.content import read_only
@@ -42,6 +43,7 @@ class LinkVotes:
     Args:
         own: the scores of each node without links, whole numbers, shape (nodes, classes).
         votes: what a link to each node adds, likewise.
+        about: what they are, in words, for the record.
 
     Example:
         >>> votes = LinkVotes([[0, 1], [1, 0], [1, 0], [1, 0]], [[0, 2], [2, 0], [2, 0], [2, 0]])
@@ -55,6 +57,7 @@ class LinkVotes:
 
     own: Whole
     votes: Whole
+    about: str = ""
 
     def __post_init__(self) -> None:
         for name in ("own", "votes"):
@@ -96,7 +99,8 @@ class LinkVotes:
         cast = {"hard": every[answers], "soft": np.exp(scores), "log": 1 + scores / FLOOR}[votes]
         if known is not None:
             cast[np.asarray(known[0])] = every[np.asarray(known[1])]
-        return cls(own, np.rint(unit * cast).astype(np.int64))  # each vote by itself is from 0 to its weight
+        about = f"{votes} votes of weight {weight:g}, bonus {bonus:g}"
+        return cls(own, np.rint(unit * cast).astype(np.int64), about)  # each vote by itself is from 0 to its weight
 
     @classmethod
     def fit(
@@ -133,7 +137,7 @@ class LinkVotes:
         for bonus, weight, votes in product(bonuses, WEIGHTS, get_args(Cast)[:2]):
             tried = cls.of_logits(blind, weight=weight, bonus=bonus, known=known, votes=votes)
             found = tried._certify(graph, links, asked, deciding)
-            share = float(np.mean((found.labels == truth[deciding]) & (found.certified_sizes >= asked.most)))
+            share = float(np.mean((found.labels == truth[deciding]) & (found.proof.certified_sizes >= asked.most)))
             if share > best:
                 best, chosen = share, tried
         assert chosen is not None
@@ -191,9 +195,16 @@ class LinkVotes:
         if budget.relaxed and not attacks.first_is_rewire:
             is_broken[:] = False
         broken = np.where(is_broken, certified + 1, 0)
-        find = LinkAttack(index, scores, self.votes, links, attacks, graph)
+        find = LinkAttack(scores, self.votes, graph, partial(self._breaking, scores, links, attacks, index), self.own)
         proof = LinkProof(threat, "votes of links", budget.relaxed, certified, broken, find)
         return Certificates(about, scores[index].argmax(axis=1), threat, proof)
+
+    def _breaking(
+        self, scores: Whole, links: Links, attacks: LinkAttacks, index: Whole, row: int, size: int
+    ) -> tuple[int, npt.ArrayLike]:
+        """The node of a row, and the pairs of an attack of this size that changes its answer."""
+        node = int(index[row])
+        return node, breaking_links(scores, self.votes, links, attacks, node, size)
 
 
 def log_probabilities(logits: npt.ArrayLike) -> npt.NDArray[np.float64]:

@@ -185,6 +185,15 @@ class Graph(Formats):
         kept = {key: data for key, data in self.node_data.items() if key != name}
         return _restore(self.parts._replace(node_data=kept), self.node_sites)
 
+    def with_node_data(self, name: str, data: object) -> Graph:
+        """The graph with node data of that name, in place of any that are there.
+
+        Example:
+            >>> Graph(2, [(0, 1)]).with_node_data("train_mask", [True, False]).node_data
+            mappingproxy({'train_mask': (True, False)})
+        """
+        return _restore(self.parts._replace(node_data={**self.node_data, name: data}), self.node_sites)
+
     def with_anchored(self, name: str) -> Graph:
         """The graph whose node data of that name are anchored: no noisy copy shows them, but regions may rest on them.
 

@@ -59,7 +59,7 @@ class ComparedRun:
         }
         capacities = (
             [archive.certificates.proof.capacities[number] for number in archive.certificates.objects.tolist()]
-            if archive.kind == "exact"
+            if archive.plain
             else archive.capacities
         )
         self.n_sites = [None if (each := capacities[row]) is None else sum(each) for row in self.rows]
@@ -93,12 +93,12 @@ class ComparedRun:
     def about(self) -> Iterator[tuple[str, str]]:
         """How it was made: its noise or method, settings, alpha and evidence."""
         archive, settings = self.archive, self.archive.settings
-        if archive.kind == "exact":
+        if archive.plain:
             yield from (("method", self.results.proof.method), ("threat", str(self.results.threat)))
         else:
             yield from ((f"noise in {region}", archive.noise[region].describe()) for region in archive.noise.regions)
         yield from ((name, str(settings[name])) for name in SHOWN_SETTINGS if settings.get(name) is not None)
-        if archive.kind == "exact":
+        if archive.plain:
             yield "forward passes", f"{archive.certificates.proof.forward_passes:,}"
         else:
             together = f" for all {archive.together:,} together" if archive.together > 1 else ""
@@ -106,7 +106,7 @@ class ComparedRun:
 
     def notices(self) -> Iterator[Notice]:
         """The notices about this run alone."""
-        if self.archive.kind != "exact":
+        if not self.archive.plain:
             yield from (Notice(f"{self.name}: {head}", text) for head, text in stated(self.archive))
             return
         text = (

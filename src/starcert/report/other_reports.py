@@ -44,20 +44,28 @@ SHARES = {"accuracy": "accuracy of noisy copies", "score": "the same, with class
 def exact_report(archive: Archive, sites: Sequence[Sites], title: str) -> Report:
     """The report on tried attacks; `sites` are those of the objects, which name what an attack changes."""
     result, word, worth = archive.certificates, archive.word, Worth.of(archive)
-    proof, sizes = result.proof, result.counts(archive.known)
+    proof, sizes, tried = result.proof, result.counts(archive.known), result.proof.tried_on is not None
     says, right = proof.method, "right" if archive.known else "answered"
-    names = ("n_attacks", "n_graphs", "n_right", "n_certified", "n_broken", "n_open", "n_left")
+    names = [*["n_attacks"] * tried, "n_graphs", "n_right", "n_certified", "n_broken", "n_open", *["n_left"] * tried]
     counts = [(each.label, *(f"{getattr(each, name) or 0:,}" for name in names)) for each in sizes]
-    statement = (
-        f"{says[0].upper()}{says[1:]}. All attacks of the threat ({proof.threat.label}) were tried on the model "
-        f"itself, smallest first, until one changed its answer: {proof.forward_passes:,} forward passes. A "
-        f"{word} is certified if no attack changes its answer, broken if one does, and open where the budget ended "
-        "first. This is about the plain model, not about the truth."
-    )
+    if tried:
+        how = (
+            f"All attacks of the threat ({proof.threat.label}) were tried on the model itself, smallest first, until "
+            f"one changed its answer: {proof.forward_passes:,} forward passes. A {word} is certified if no attack "
+            "changes its answer, broken if one does, and open where the budget ended first."
+        )
+    else:
+        how = (
+            f"The worst attack of the threat ({proof.threat.label}) on each {word} has a closed form. A {word} is "
+            "certified if no attack changes its answer, broken if one is known that does, and open otherwise. "
+            f"{archive.settings.get('link_votes', '')}".rstrip()
+        )
+    statement = f"{says[0].upper()}{says[1:]}. {how} This is about the plain model, not about the truth."
     caption = f"Certified, broken and open are counted among the {word}s that are {right}."
     heads = ("name", "true", "answer", *(proof.threat.label_of(each.size) for each in sizes),
-             "the attack that breaks", "then", "attacks left")  # fmt: skip
-    size_heads = ("attacks", "number", f"{word}s", right, "certified", "broken", "open", "attacks left")
+             "the attack that breaks", "then", *["attacks left"] * tried)  # fmt: skip
+    states = f"{word}s", right, "certified", "broken", "open"
+    size_heads = ("attacks", *["number"] * tried, *states, *["attacks left"] * tried)
     cells = [_cells(archive, row, sites) for row in range(len(result))]
     each = TableBlock(heads=heads, rows=cells, left=len(heads) - 1, key="graphs", values=list(exact_rows(archive)))
     return Report(
@@ -73,7 +81,7 @@ def exact_report(archive: Archive, sites: Sequence[Sites], title: str) -> Report
                 [
                     TableBlock(heads=size_heads, rows=counts, key="sizes", values=[_size(each) for each in sizes]),
                     Text(phrase=caption, caption=True),
-                    Text(phrase=f"{says}: {proof.forward_passes:,} forward passes.", only="terminal"),
+                    Text(phrase=f"{says}{f': {proof.forward_passes:,} forward passes' * tried}.", only="terminal"),
                 ],
             ),
             *worth.sections,
@@ -81,7 +89,10 @@ def exact_report(archive: Archive, sites: Sequence[Sites], title: str) -> Report
         ],
         origin=[
             {"Settings": [(name, str(value)) for name, value in archive.settings.items() if name != BLIND]},
-            {"Versions": list(archive.provenance.items()), "Classifier": [("which", proof.classifier)]},
+            {
+                "Versions": list(archive.provenance.items()),
+                "Classifier": [("which", getattr(proof, "classifier", says))],
+            },
         ],
         values={
             "method": says,
@@ -129,7 +140,7 @@ def _cells(archive: Archive, row: int, sites: Sequence[Sites]) -> tuple[str, ...
         answer,
         *verdicts_by_size(archive, row),
         *breaks,
-        f"{archive.certificates.proof.left(one.row):,}",
+        *([f"{archive.certificates.proof.left(one.row):,}"] if archive.certificates.proof.tried_on else []),
     )
 
 
@@ -154,7 +165,7 @@ def _notices(archive: Archive) -> Iterator[Notice]:
     yield from anchored_notice(archive.anchored, archive.word)
     if archive.certificates.proof.threat.anchored:
         yield Notice("The threat is anchored", archive.certificates.proof.threat.anchored)
-    if (left := archive.certificates.counts()[-1]).n_open:
+    if archive.certificates.proof.tried_on and (left := archive.certificates.counts()[-1]).n_open:
         text = f"{left.n_left:,} attacks are left: give a larger max_attacks, and the run goes on."
         yield Notice(f"{quantity(left.n_open, archive.word)} open: the budget ended first", text)
 

@@ -36,7 +36,7 @@ class Worth:
         if self.row is None or self.row.missing:
             return []
         archive = self.archive
-        if archive.kind == "exact":
+        if archive.plain:
             return structure_gains(archive.certificates, archive.labels, self.row.answers, archive.certificates.threat)
         certificates = archive.certificates
         return structure_gains(certificates, archive.labels, self.row.answers, certificates.counted)

@@ -71,9 +71,14 @@ def run_file_text(record: RunRecord, *, folder: Path) -> str:
         document.add(tomlkit.comment(line))
     document.add(tomlkit.nl())
     plain: dict[str, object] = {}
-    tables: dict[str, Mapping[str, object]] = {"noise": settings.noise.to_dict()}
+    brought = settings.filled
+    tables: dict[str, Mapping[str, object]] = (
+        {} if settings.noise == brought.get("noise") else {"noise": settings.noise.to_dict()}
+    )
     for key, setting in SETTINGS.items():
         value = getattr(settings, key)
+        if key in brought and value == brought[key]:
+            continue
         if not setting.written or value is None or key == "noise" or (setting.implied and value == setting.default):
             continue
         if isinstance(value, dict):

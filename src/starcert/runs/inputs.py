@@ -15,7 +15,7 @@ from starcert.classifiers.derived import asked_about
 from starcert.datasets.dataset import Dataset
 from starcert.datasets.graph_files import ASK_FOR_TYPES
 from starcert.datasets.node_sites import with_node_sites
-from starcert.datasets.parts import divided, part_if_any, part_of, with_fractions
+from starcert.datasets.parts import divided, part_if_any, part_of, with_fractions, with_node_parts
 from starcert.datasets.tables import MAX_SHOWN
 from starcert.methods.exhaustive import any_changes
 from starcert.methods.preparation import Fallback
@@ -61,8 +61,9 @@ class RunInputs:
     validation: Dataset | None  # their validation part; None if they are not divided, or if it is empty
     chosen: Dataset  # the graphs of the run
     drawn: bool = False  # whether the limit drew them from every class, as the first ones would not represent all
+    of_nodes: str = ""  # the parts of the nodes of a graph, in words, where the run divides them
 
-    def offered(self, device: str, noise: Noise) -> dict[str, object]:
+    def offered(self, device: str, noise: Noise, threat: Threat | None = None) -> dict[str, object]:
         """The values that a model function gets for parameters of these names; None: it must not ask."""
         return {
             "device": device,
@@ -71,11 +72,14 @@ class RunInputs:
             "noise": noise,
             "regions": self.rule,
             "validation": self.validation,
+            "threat": threat,
         }
 
     @property
     def notes(self) -> Iterator[str]:
         """Notes on the data and the choice."""
+        if self.of_nodes:
+            yield self.of_nodes
         shared = [(name, count) for name, count in Counter(self.everything.names).items() if count > 1]
         for name, count in shared[:1]:
             more = ", and other names are shared too" if len(shared) > 1 else ""
@@ -142,13 +146,16 @@ def read_inputs(settings: RunSettings) -> RunInputs:
         data = with_node_labels(data, label, numbers=numbers)
     if settings.fractions is not None:
         data = with_fractions(data, settings.fractions, seed)
+    parts = ""
+    if of_nodes and settings.of_a_class is not None:
+        data, parts = with_node_parts(data, settings.of_a_class, seed)
     if settings.node_sites is not None:
         data = with_node_sites(data, settings.node_sites)
     part = part_of(data, settings.split, seed)
     undivided = settings.split == "all"
     train, validation = (None if undivided else part_if_any(data, each, seed) for each in ("train", "validation"))
     chosen = with_spares(part.limited(settings.limit, seed), settings.threat, settings.spare_node or {})
-    return RunInputs(rule, data, train, validation, chosen, chosen.names != part.names[: len(chosen)])
+    return RunInputs(rule, data, train, validation, chosen, chosen.names != part.names[: len(chosen)], parts)
 
 
 def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = None) -> TriedModel:
@@ -158,7 +165,7 @@ def try_model(settings: RunSettings, inputs: RunInputs, known: Problem | None = 
     """
     device = settings.device or "cpu"
     with one_thread(device):
-        model = call_model(settings.model, inputs.offered(device, settings.noise))
+        model = call_model(settings.model, inputs.offered(device, settings.noise, settings.threat))
         if settings.weights is not None:
             put_weights(model, settings.weights, settings.model)
         of_nodes = settings.targets == "nodes"

@@ -11,7 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
@@ -21,9 +21,11 @@ from starcert.classifiers.identity import identity
 from starcert.classifiers.values import ValueRange
 from starcert.datasets.dataset import Dataset
 from starcert.datasets.graph_files import ASK_FOR_TYPES
+from starcert.models.link_votes import LinkVotes
 from starcert.objects import CleanObject, Sites
 from starcert.objects.kinds import kind_of
 from starcert.objects.noise import Noise
+from starcert.runs.link_run import LinkClassifier
 from starcert.runs.user_code import Reference, UserCodeError, is_function, place_in, running_user_code
 from starcert.sampling.sampler import sampler
 from starcert.sampling.streams import WordStream
@@ -61,7 +63,7 @@ def call_model(reference: Reference, offered: Mapping[str, Any]) -> object:
         raise InvalidParameterError(
             "regions", f"cannot come from the model of {reference}, which asks for them. {hint}"
         )
-    with running_user_code(reference.file):
+    with nullcontext() if reference.module.startswith("starcert.") else running_user_code(reference.file):
         model = found(**given)
     if model is None:
         raise UserCodeError(f"{reference.file}: {reference.name} returned None. Let it return the classifier.")
@@ -98,9 +100,7 @@ def as_classifier(
     it is trained, even if it has a dense one.
     """
     of_nodes, mask = nodes
-    if mask is not None and mask not in data.graphs[0].node_data:
-        listed = ", ".join(data.graphs[0].node_data) or "which has none"
-        raise InvalidParameterError("nodes", f"name node data of the graph, {listed}", mask)
+    _check_mask(mask, data)
     torch = sys.modules.get("torch")  # who returns a module has imported it
     if torch is not None and isinstance(model, torch.nn.Module):
         if device is not None:
@@ -111,6 +111,8 @@ def as_classifier(
     if device is not None and device.partition(":")[0] not in ("cpu", there):
         hint = "Only a torch module can be moved; leave the setting out."
         raise InvalidParameterError("device", f"be cpu for a {type(model).__name__}", device, hint)
+    if isinstance(model, LinkVotes):
+        return LinkClassifier(model, mask, data.class_names)
     if isinstance(model, Classifier):
         if outputs is not None and model.values != outputs:
             got, hint = str(model.values or "classes"), "Make it with from_pyg(…, outputs=ValueRange(low, high))."
@@ -139,6 +141,12 @@ def as_classifier(
         f"{type(model).__name__} from {reference}",
         "starcert.classifiers has from_callable, from_sklearn, from_pyg and from_dense.",
     )
+
+
+def _check_mask(mask: str | None, data: Dataset) -> None:
+    if mask is not None and mask not in data.graphs[0].node_data:
+        listed = ", ".join(data.graphs[0].node_data) or "which has none"
+        raise InvalidParameterError("nodes", f"name node data of the graph, {listed}", mask)
 
 
 def _from_function(

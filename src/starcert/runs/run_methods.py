@@ -8,18 +8,22 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 from typing_extensions import override
 
-from starcert.archive import Archive, Verification, rerun
+from starcert.archive import BLIND, Archive, BlindRow, Verification, rerun
 from starcert.archive.files import top_of
 from starcert.archive.format import EXACT
 from starcert.claims.certificates import Certificates
 from starcert.claims.tables import row_names
+from starcert.classifiers.functions import nodes_of
+from starcert.datasets.parts import MASKS
 from starcert.methods.exhaustive import ExactClassifier
 from starcert.methods.numbers import SmoothedRegressor
 from starcert.methods.preparation import possible_evidence
 from starcert.methods.smoothed import SmoothedClassifier
 from starcert.methods.trying import Trial
+from starcert.models.link_votes import LinkVotes
 from starcert.objects.binding import Problem
 from starcert.report.blocks import Report
 from starcert.report.certificate_report import certificate_report
@@ -27,6 +31,7 @@ from starcert.report.other_reports import exact_report, exact_rows, interval_rep
 from starcert.runs.folder import OutputFolder
 from starcert.runs.forecast import forecast_of
 from starcert.runs.inputs import TriedModel, read_inputs, try_model
+from starcert.runs.link_run import LinkClassifier
 from starcert.runs.run_file import RUN, read_run_file
 from starcert.runs.setting_values import without_folders
 from starcert.runs.settings import run_settings
@@ -190,6 +195,61 @@ class Exact(RunMethod):
         return exact_report(archive, ready.problem.sites, title)
 
 
+class LinkVoting(RunMethod):
+    """Votes of links on top of a blind model: the worst attack on each node has a closed form."""
+
+    title = "Link votes"
+    unused = (*Exact.unused, "noise", "backend", "max_attacks")
+    blind = False  # it has one itself: its answers without links
+
+    @override
+    def fits(self, ready: TriedModel) -> bool:
+        return ready.settings.method == "links"
+
+    @override
+    def check(self, ready: TriedModel) -> None:
+        if not isinstance(ready.base, LinkClassifier):
+            hint = "Leave model out: starcert has its own; or return starcert.models.LinkVotes from yours."
+            raise InvalidParameterError("model", "be votes of links", str(ready.settings.model), hint)
+
+    @override
+    def estimator(self, ready: TriedModel) -> LinkVotes:
+        assert isinstance(ready.base, LinkClassifier)
+        return ready.base.votes
+
+    @override
+    def forecast(self, ready: TriedModel, *, dry: bool) -> Iterator[str]:
+        threat = ready.settings.threat
+        assert threat is not None  # the method brings one along
+        yield f"{quantity(len(ready.answers), 'node')} under {threat.label}: nothing is sampled, alpha = 0."
+
+    @override
+    def certify(
+        self, ready: TriedModel, place: OutputFolder, executor: Executor | None, about: Mapping[str, object]
+    ) -> Archive:
+        model, nodes, graph = self.estimator(ready), ready.job.target_nodes, ready.data.graph
+        assert nodes is not None
+        assert ready.settings.threat is not None
+        found = model.certify(graph, threat=ready.settings.threat, nodes=nodes.index)
+        answers = model.own.argmax(axis=1)  # without links
+        blind = BlindRow(missing="No class of what is certified is known.")
+        if ready.labels is not None and MASKS[0] in graph.node_data:
+            train, chosen = (nodes_of(name, graph.frame) for name in MASKS[:2])
+            share = float(np.mean(answers[chosen] == np.asarray(ready.data.labels)[chosen]))
+            blind = BlindRow("the scores without links", share, len(train), tuple(answers[nodes.index].tolist()))
+        names = row_names(found.objects.tolist(), found.nodes, ready.data.names)
+        classes, made = ready.data.class_names, {**about, BLIND: blind.to_json(), "link_votes": model.about}
+        return Archive.from_result(found, names=names, labels=ready.labels, class_names=classes, settings=made)
+
+    @override
+    def rows(self, archive: Archive, ready: TriedModel) -> Iterable[dict[str, object]]:
+        return exact_rows(archive)
+
+    @override
+    def report(self, archive: Archive, ready: TriedModel, title: str) -> Report:
+        return exact_report(archive, ready.problem.sites, title)
+
+
 class Values(RunMethod):
     """Intervals for a model that gives numbers."""
 
@@ -249,7 +309,7 @@ class Values(RunMethod):
         return interval_report(archive, title)
 
 
-METHODS: tuple[RunMethod, ...] = (Exact(), Values(), Smoothed())
+METHODS: tuple[RunMethod, ...] = (LinkVoting(), Exact(), Values(), Smoothed())
 """The ways of certifying: the first that fits is taken."""
 
 

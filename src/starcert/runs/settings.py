@@ -54,6 +54,8 @@ SWEEP_SAMPLES = 1_000  # for each graph and level of a sweep, by default
 THRESHOLD = 0.7  # of a fallback, by default
 MAX_SAMPLES = 10**10  # for each graph: an archive keeps no more (`starcert.archive.record.MAX_VOTES`)
 
+_LINK_RUN = "starcert.runs.link_run"
+
 # What is made anew where an option changes it: a model may be trained on the data, and regions derived from the model.
 _DATA, _MODEL = ("data", "classifier", "regions"), ("classifier", "regions")
 
@@ -65,7 +67,7 @@ class RunSettings(Struct, frozen=True, kw_only=True):
         "A function that returns a starcert classifier, a PyG module (its forward gets x, edge_index, edge_attr, "
         "batch or data by their names), a fitted scikit-learn estimator on graphs, or a function from a networkx "
         "graph to its class. It may have the parameters device, data, train and validation (these parts, under "
-        "--split), noise and regions (to train with them).",
+        "--split), noise and regions (to train with them), and threat.",
         form=str, read=Reference.parse, metavar="FILE.PY:NAME", example="model.py:classifier",
         brief="A function that returns a classifier, PyG module or scikit-learn estimator.",
         main=True, in_training=True, unsettles=("model", *_MODEL),
@@ -164,6 +166,12 @@ class RunSettings(Struct, frozen=True, kw_only=True):
         "With targets = nodes, the node data of zeros and ones that says which, such as test_mask.",
         metavar="NAME", shown="all nodes", in_sweeps=False,
     )] = None  # fmt: skip
+    of_a_class: Annotated[int | None, Meta(ge=1, le=MAX_SAMPLES), RunSetting(
+        "With targets = nodes: where train_mask and val_mask are not both there, so many nodes of each class "
+        "to learn from and as many to choose by are drawn (by --split-seed), and test_mask has all others.",
+        shown="masks are as they are; 20 for links", in_sweeps=False, in_training=True, changes="nothing",
+        unsettles=_DATA,
+    )] = None  # fmt: skip
     outputs: Annotated[ValueRange | None, RunSetting(
         "The least and the largest number that the model gives, where it gives numbers in place of classes: intervals "
         "for them are certified. Labels are numbers then. In a run file outputs = [-4, 8].",
@@ -257,11 +265,17 @@ class RunSettings(Struct, frozen=True, kw_only=True):
         sweep_shown="none: the best is the most accurate of the Pareto-optimal levels that certify a flip",
     )] = None  # fmt: skip
     seed: Annotated[int, RunSetting("The seed of all noise.", form=Seed, read=as_seed, main=True)] = 0
+    method: Annotated[Literal["smoothed", "exact", "links"], RunSetting(
+        "smoothed: votes of noisy copies. exact: as exact = true. links: the nodes of one graph, by one vote of each "
+        "linked node on top of a blind model, without --model and --noise; exact for any number of links.",
+        metavar="NAME", brief="smoothed, exact, or links, without model and noise (starcert list methods).",
+        main=True, in_sweeps=False, implied=True,
+    )] = "smoothed"  # fmt: skip
     exact: Annotated[bool, RunSetting(
         "Try every attack of the threat (by default flips:1) on the plain model: no noise, no votes, alpha = 0. The "
         "noise only names the regions. Each graph is certified, broken by an attack, or open where the budget ends.",
         shown="no",
-        brief="Try every attack of the threat on the plain model, without noise.",
+        brief="Short for --method exact.",
         main=True, in_sweeps=False, implied=True,
     )] = False  # fmt: skip
     max_attacks: Annotated[int, Meta(ge=1, le=2**62), RunSetting(
@@ -346,8 +360,22 @@ class RunSettings(Struct, frozen=True, kw_only=True):
         if self.node_sites is not None and self.kind == TABLE:
             raise InvalidParameterError("node_sites", 'cannot be combined with kind = "table".')
 
+    @property
+    def filled(self) -> Mapping[str, object]:
+        """The settings that the method brings along."""
+        return BROUGHT.get(self.method, {})
+
     def _check_method(self) -> None:
         """Refuses settings that belong to another way of certifying."""
+        if self.method == "links":
+            for key in ("exact", "evidence", "fallback", "outputs", "node_sites"):
+                if getattr(self, key):
+                    raise InvalidParameterError(key, 'cannot be combined with method = "links".')
+            if self.targets != "nodes":
+                raise InvalidParameterError("targets", 'must be "nodes" with method = "links".')
+            from starcert.archive.checker.links import check_threat_on_links  # noqa: PLC0415  (slow to import)
+
+            check_threat_on_links(self.threat)
         if self.max_attacks != MAX_ATTACKS and not self.exact:
             raise InvalidParameterError("max_attacks", "needs exact = true.")
         if self.own_samples is not None and not self.evidence:
@@ -359,6 +387,18 @@ class RunSettings(Struct, frozen=True, kw_only=True):
         if self.fallback is not None and self.outputs is not None:
             raise InvalidParameterError("fallback", "needs a model that answers classes, not numbers.")
 
+
+BROUGHT: Mapping[str, Mapping[str, object]] = {
+    "links": {
+        "model": Reference(Path(__file__).with_name("link_run.py"), "link_votes", _LINK_RUN, f"{_LINK_RUN}:link_votes"),
+        "targets": "nodes",
+        "nodes": "test_mask",
+        "of_a_class": 20,
+        "threat": AnyFlips(1),
+        "noise": Noise(links=0.5),
+    }
+}
+"""The settings that methods bring along, unless they are given; the noise of links says that all pairs are attacked."""
 
 SETTINGS: dict[str, RunSetting] = declared(RunSettings, RunSetting)
 """The settings of a run by their keys."""
@@ -381,6 +421,10 @@ def run_settings(values: Mapping[str, object], options: Mapping[str, object] | N
     given: dict[str, Any] = {**values, **(options := options or {})}
     if isinstance(values.get("columns"), Mapping) and isinstance(options.get("columns"), Mapping):
         given["columns"] = {**values["columns"], **options["columns"]}  # type: ignore[dict-item]
+    if given.get("method") == "exact":
+        given |= {"method": "smoothed", "exact": True}
+    brought = BROUGHT.get(str(given.get("method")), {})
+    given = {**brought, **{key: value for key, value in given.items() if value is not None or key not in brought}}
     for key, each in SETTINGS.items():
         if each.example and given.get(key) is None:
             hint = f"For example {each.option} {each.example}, or {key} in a run file"

@@ -16,10 +16,11 @@ import numpy as np
 from typing_extensions import override
 
 import starcert as sc
-from starcert.benchmark.data import nodes_of, split_nodes
+from starcert.benchmark.data import nodes_of
 from starcert.benchmark.networks import here
 from starcert.classifiers import from_pyg
 from starcert.classifiers.features import sparse
+from starcert.datasets.parts import split_nodes
 from starcert.models.fitting import own_generator
 from starcert.system.parts import Part
 from starcert.voting.ask import answers_on
