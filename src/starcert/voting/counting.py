@@ -264,7 +264,8 @@ class DrawnVotes:
     def check(self, *, ends_only: bool = False) -> None:
         """Raises a ChangedError if the classifier answers some of them differently now; ties may go either way."""
         drawn = [tally for graph in sorted(self._kept) for _, tally in sorted(self._kept[graph].items())]
-        most = 2 if ends_only else max(2, int(MAX_SHARE * self._votes / MIN_BATCH))
+        cost = MIN_BATCH + self._job.classifier.call_cost  # of one of them, in votes
+        most = 2 if ends_only else max(2, int(MAX_SHARE * self._votes / cost))
         for place in np.unique(np.linspace(0, len(drawn) - 1, min(most, len(drawn))).astype(int)).tolist():
             self._check(drawn[place])
 
