@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from itertools import groupby, islice, pairwise
+from itertools import accumulate, groupby, islice
 from math import log
 from os import PathLike
 from typing import NamedTuple
@@ -99,9 +99,9 @@ class NoisyChunks(NamedTuple):
                 yield from counter.ask()
         else:
             answers = np.asarray((yield Batch(copies, _name_of(self.chunks[0]))).answers)
-            ends = np.cumsum([0, *(chunk.samples for chunk in self.chunks)]).tolist()
-            for (first, end), counter in zip(pairwise(ends), counters, strict=True):
-                counter.count(copies, answers[first:end], first)
+            sizes = [chunk.samples if len(copies) == self.n_copies else job.chunk_size for chunk in self.chunks]
+            for first, counter in zip(accumulate([0, *sizes]), counters, strict=False):
+                counter.count(copies, answers[first : first + counter.n_wanted], first)
         return [counter.tally() for counter in counters]
 
     def _joined(self, job: Job, sites: Sites) -> Copies | None:
@@ -110,8 +110,10 @@ class NoisyChunks(NamedTuple):
             return None
         streams, size = (_stream_of(job, sites, chunk) for chunk in self.chunks), job.chunk_size
         drawn = draw_each(sampler_of(job.classifier, sites, job.noise), streams, size)
-        if drawn is None or self.n_copies == len(drawn):
+        more = 0 if drawn is None else len(drawn) - self.n_copies  # drawn, as chunks are, but not counted
+        if not more or (more <= job.classifier.call_cost and table_of(job, sites) is None):
             return drawn
+        assert drawn is not None
         wanted = [np.arange(i * size, i * size + chunk.samples) for i, chunk in enumerate(self.chunks)]
         return select_copies(drawn, np.concatenate(wanted))
 
@@ -160,6 +162,11 @@ class _Counter:
         self._flips: list[Flips] = []
         self._n_counted = 0
         self._first: list[npt.NDArray[np.signedinteger]] = []
+
+    @property
+    def n_wanted(self) -> int:
+        """The number of votes of the chunk."""
+        return self._chunk.samples
 
     def ask(self) -> Asking[None]:
         """Asks about the copies, and counts the answers."""
@@ -244,7 +251,8 @@ class DrawnVotes:
 
     def __init__(self, job: Job) -> None:
         self._job = job
-        self._kept: dict[int, dict[int, Tally]] = {}
+        self._ends: dict[int, tuple[Tally, Tally]] = {}
+        self._spread: dict[int, dict[int, Tally]] = {}
         self._steps: dict[int, int] = {}
         self._votes = 0
 
@@ -254,16 +262,22 @@ class DrawnVotes:
         if purpose != "estimation" or tally.first is None:
             return
         self._votes += samples
-        kept = self._kept.setdefault(graph, {})
-        kept[number] = Tally(tally.chunk, tally.counts, first=tally.first)  # the flips take more memory
-        step = self._steps.get(graph, 1)
-        while len(spread := [each for each in kept if each % step == 0]) > SPREAD:
-            step = self._steps[graph] = 2 * step
-        self._kept[graph] = {each: kept[each] for each in {*spread, min(kept), max(kept)}}
+        noted = Tally(tally.chunk, tally.counts, first=tally.first)  # the flips take more memory
+        lowest, highest = self._ends.get(graph, (noted, noted))
+        self._ends[graph] = min(noted, lowest, key=_number_of), max(noted, highest, key=_number_of)
+        step, spread = self._steps.get(graph, 1), self._spread.setdefault(graph, {})
+        if number % step == 0:
+            spread[number] = noted
+            while len(spread) > SPREAD:
+                step = self._steps[graph] = 2 * step
+                self._spread[graph] = spread = {each: kept for each, kept in spread.items() if each % step == 0}
 
     def check(self, *, ends_only: bool = False) -> None:
         """Raises a ChangedError if the classifier answers some of them differently now; ties may go either way."""
-        drawn = [tally for graph in sorted(self._kept) for _, tally in sorted(self._kept[graph].items())]
+        drawn = list[Tally]()
+        for graph, ends in sorted(self._ends.items()):
+            of_graph = {_number_of(tally): tally for tally in (*ends, *self._spread[graph].values())}
+            drawn += [tally for _, tally in sorted(of_graph.items())]
         cost = MIN_BATCH + self._job.classifier.call_cost  # of one of them, in votes
         most = 2 if ends_only else max(2, int(MAX_SHARE * self._votes / cost))
         for place in np.unique(np.linspace(0, len(drawn) - 1, min(most, len(drawn))).astype(int)).tolist():
@@ -275,6 +289,10 @@ class DrawnVotes:
         for _, (answers, tied) in ask(self._job, [piece]):
             if ((answers != tally.first) & ~tied).any():
                 raise ChangedError
+
+
+def _number_of(tally: Tally) -> int:
+    return tally.chunk.number
 
 
 def open_store(path: str | PathLike[str], job: Job) -> VoteStore:
