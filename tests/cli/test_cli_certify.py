@@ -68,6 +68,13 @@ def test_a_dry_run_says_what_to_expect_and_writes_nothing(project, here):
     needed = metrics.votes_needed(sc.Noise(hub=0.02, motif=0.03), 0.01, 3)
     assert f"{needed['hub']} votes (hub), {needed['motif']} (motif), " in out
     assert "Too few for hub" in out
+    status, out, _ = here(
+        "certify", "run.toml", "--dry-run", "--regions", "node_sets:a=0-2,b=3-3", "--noise", "a=.3,b=.3"
+    )
+    assert status == 0
+    assert "Empty: b has no sites in 6 of 6 graphs." in out
+    assert "Fixed: " in out
+    assert "; you have 4" in out
 
 
 def test_no_more_workers_than_cores(project, here, monkeypatch):
@@ -197,9 +204,14 @@ def test_samples_are_a_most_where_what_is_asked_is_decided(project, here):
     assert 'plan = "decided"' in (project / "soon" / "run.toml").read_text()
 
 
-def test_quick_stops_where_the_threat_is_decided(project, here):
+def test_quick_stops_where_the_threat_is_decided_and_longer_runs_point_to_it(project, here):
     words = ("certify", "run.toml", "--samples", 5000, "--threat", "flips:1")
-    assert here(*words, "--quick", "--out", "soon")[0] == 0
+    status, out, _ = here(*words, "--out", "fixed")
+    assert status == 0
+    assert "--quick" in out
+    status, out, _ = here(*words, "--quick", "--out", "soon")
+    assert status == 0
+    assert "--quick" not in out
     assert 'plan = "decided"' in (project / "soon" / "run.toml").read_text()
     status, _, err = here("certify", "run.toml", "--quick", "--out", "none")
     assert status != 0

@@ -32,6 +32,13 @@ def test_a_run_is_shown_whole_and_row_by_row(run, here):
         assert found["guarantee"] in said
 
 
+def test_a_finished_run_is_rebuilt_from_its_votes(run, here):
+    kept = {name: (run / name).read_bytes() for name in ("report.html", "results.csv", "certificates.json")}
+    (run / "report.html").unlink()
+    assert here("show", run, "--rebuild")[0] == 0
+    assert {name: (run / name).read_bytes() for name in kept} == kept
+
+
 def test_what_is_not_there_is_named(run, here):
     for words, said in (
         ((run, "g7"), "'NAME' must name a row of the run. Got 'g7' instead. There are 6, such as g1"),

@@ -17,9 +17,11 @@ from starcert.report.blocks import as_terminal, values_of
 from starcert.report.comparison import compare
 from starcert.report.comparison_report import comparison_notices, write_comparison
 from starcert.report.worth import Worth
+from starcert.runs import blind_run
 from starcert.runs.certification import certify_run, run_sweep
 from starcert.runs.declaration import check_values
 from starcert.runs.grid import parse_grid, sweep_settings
+from starcert.runs.inputs import read_inputs, try_model
 from starcert.runs.run_file import RunFile
 from starcert.runs.settings import SETTINGS, run_settings
 from starcert.runs.sweep_report import sweep_report
@@ -228,6 +230,108 @@ def learned(monkeypatch):
     return every
 
 
+def test_it_is_learned_once_for_runs_that_share_a_store(values, tmp_path, learned):
+    given = {"split": "test", "store": tmp_path / "votes.db"}
+    first, second = (certified(values, out=name, **given) for name in "ab")
+    assert learned == [48]
+    assert BlindRow.of(first.archive) == BlindRow.of(second.archive)
+    files = [(found.folder / "certificates.json").read_bytes() for found in (first, second)]
+    assert files[0] == files[1]
+    assert (tmp_path / "votes.blind.json").exists()
+
+
+@pytest.mark.parametrize("changes", [{}, {"threat": "flips:1", "exact": True}])
+def test_a_run_that_goes_on_does_not_learn_again(values, learned, changes):
+    first, second = (certified(values, split="test", **changes) for _ in range(2))
+    assert learned == [48]
+    assert BlindRow.of(first.archive) == BlindRow.of(second.archive)
+    assert (first.folder / "blind.json").exists()
+
+
+@pytest.fixture
+def row_of(values):
+    """The row of a run with these settings, read from a file or kept in it."""
+
+    def given(kept, **changes):
+        settings = run_settings(values(split="test", **changes))
+        inputs = read_inputs(settings)
+        return blind_run.blind_row(inputs, try_model(settings, inputs), kept)
+
+    return given
+
+
+def forged(text):
+    """Another answer, under the digest of the first."""
+    whole = json.loads(text)
+    whole["row"]["answers"][0] ^= 1
+    return json.dumps(whole)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        forged,
+        lambda text: text[:-10],
+        lambda text: json.dumps(json.loads(text) | {"digest": "0" * 32}),
+        lambda text: json.dumps({"row": json.loads(text)["row"]}),
+        lambda _text: "[" * 100_000,
+        lambda _text: "[1]",
+        lambda _text: "\ud800".encode("utf-8", "surrogatepass"),
+    ],
+    ids=["answer", "cut", "digest", "no digest", "deep", "list", "no text"],
+)
+def test_a_kept_row_that_is_not_whole_is_learned_again(row_of, tmp_path, learned, spoil):
+    kept = tmp_path / "blind.json"
+    row, text = row_of(kept), kept.read_text(encoding="utf-8")
+    spoilt = spoil(text)
+    kept.write_bytes(spoilt if isinstance(spoilt, bytes) else spoilt.encode())
+    assert row_of(kept) == row
+    assert kept.read_text(encoding="utf-8") == text
+    assert row_of(kept) == row
+    assert learned == [48, 48]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"noise": {"pairs": 0.2}},
+        {"threat": "additions:1"},
+        {"split_seed": 1},
+        {"limit": 4},
+        {"noise": {"a": 0.1}, "regions": "model.py:half"},
+    ],
+    ids=["noise", "threat", "split", "limit", "regions"],
+)
+def test_a_kept_row_of_something_else_is_learned_again(row_of, tmp_path, learned, changes):
+    kept = tmp_path / "blind.json"
+    model = (tmp_path / "model.py").read_text(encoding="utf-8")
+    (tmp_path / "model.py").write_text(f"{model}\n\n{HALF}", encoding="utf-8")
+    row_of(kept)
+    assert row_of(kept, **changes) == row_of(None, **changes)
+    assert learned == [48] * 3
+
+
+HALF = """
+def half(graph):
+    return sc.Partition.from_node_sets({"a": [0, 1, 2]})
+"""
+
+
+def test_a_kept_row_of_other_code_or_other_training_data_is_learned_again(row_of, tmp_path, learned, monkeypatch):
+    kept = tmp_path / "blind.json"
+    row_of(kept)
+    monkeypatch.setattr(blind_run, "versions", lambda: {"starcert": "another"})
+    row_of(kept)
+    assert len(learned) == 2
+    (tmp_path / "code").mkdir()
+    monkeypatch.setattr(sc.baselines, "__file__", str(tmp_path / "code" / "__init__.py"))
+    row_of(kept)
+    assert len(learned) == 3
+    monkeypatch.setattr(blind_run, "MAX_TRAINING", 20)
+    assert row_of(kept).learned_from == 20
+    assert learned[3:] == [20]
+
+
 def test_a_run_without_a_vote_leaves_no_folder(values, tmp_path):
     other = run_settings(values(split="test", store=tmp_path / "votes.db", seed=5, out="other"))
     certify_run(other)
@@ -238,7 +342,7 @@ def test_a_run_without_a_vote_leaves_no_folder(values, tmp_path):
     assert not (tmp_path / "out.partial").exists()
 
 
-def test_a_run_that_fails_before_its_first_vote_leaves_no_folder(values, tmp_path, monkeypatch):
+def test_no_row_is_kept_in_the_folder_of_a_run_without_a_vote(values, tmp_path, monkeypatch):
     def fail(*_, **__):
         raise StarcertError("no votes today")
 

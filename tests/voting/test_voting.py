@@ -286,7 +286,7 @@ def test_copies_that_are_asked_alone_are_few_and_no_votes(monkeypatch):
     assert same(votes)
     assert asked.count(1) == 8 + votes.audit.clean_alone + votes.audit.attacked_alone
     audited = votes.audit.clean + votes.audit.attacked
-    recounted = 64 * int(0.03 * 3 * SAMPLES / 64)  # of the first, the last and some other chunks of each graph
+    recounted = 64 * int(0.03 * 3 * SAMPLES / 96)  # of the first, the last and some other chunks of each graph
     assert sum(asked) - asked.count(1) == 3 * (SAMPLES + 300) + recounted + 2 * audited  # in a batch, and in another
 
 

@@ -17,10 +17,12 @@ from starcert.cli.command_line import JsonOption, app, report, show
 from starcert.report.blocks import as_terminal, values_of
 from starcert.report.comparison_report import comparison_report, write_comparison
 from starcert.report.findings import anchored_notice
-from starcert.runs.run_file import CERTIFICATES, REPORT
+from starcert.runs.certification import certify_run
+from starcert.runs.run_file import CERTIFICATES, REPORT, RUN, read_run_file
 from starcert.runs.run_methods import rerun_file
+from starcert.runs.settings import run_settings
 from starcert.system.errors import ArchiveError, InvalidParameterError, StarcertError, did_you_mean
-from starcert.system.output import at_most, facts, table
+from starcert.system.output import at_most, facts, note, table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -196,6 +198,7 @@ def _read(file: Path) -> Archive:
 
 _RESULTS = "The folder of a finished run, or its certificates.json."
 _ROW = "A graph, node or row of it, by its name or number: all that is known about it."
+_REBUILD = "Write table and page again, from the votes of the run, with the model and the data of its run.toml."
 _SHOWN = ("name", "true_name", "true", "class_name", "answer", "estimate", "p_lower", "frontier", "certified_size",
           "broken_size", "attack")  # fmt: skip
 """The columns of `results.csv` that the table has, beside those by size of attack; --json has all."""
@@ -205,6 +208,7 @@ _SHOWN = ("name", "true_name", "true", "class_name", "answer", "estimate", "p_lo
 def show_run(
     results: Annotated[Path, typer.Argument(help=_RESULTS)],
     name: Annotated[str | None, typer.Argument(help=_ROW, metavar="[NAME]")] = None,
+    rebuild: Annotated[bool, typer.Option("--rebuild", help=_REBUILD)] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show a finished run again: how it was made and what is certified, or everything about one row.
@@ -219,6 +223,9 @@ def show_run(
     file = folder / CERTIFICATES if results.is_dir() else results
     if not file.is_file():
         raise StarcertError(f"{results}: no finished run is there. Name the folder that starcert certify has written.")
+    if rebuild:
+        run = read_run_file(folder / RUN)
+        certify_run(run_settings({**run.values, "out": folder}), expected=run.expected, note=note)
     archive: Any = read(file)
     rows = [dict(row) for row in archive.rows()]
     if name is not None:

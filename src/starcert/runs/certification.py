@@ -77,7 +77,7 @@ def certify_run(
         place.begin(record)
         about = _provenance(ready, method)
         if method.blind:
-            about[BLIND] = blind_row(inputs, ready).to_json()
+            about[BLIND] = blind_row(inputs, ready, place.blind_row(settings.store)).to_json()
         if settings.store is not None:
             target_file(settings.store)  # a folder that is missing is reported before the forecast
         if before is not None and not place.finished:
@@ -192,7 +192,7 @@ def run_sweep(
         folder, n_levels = place.kept / "votes", len(settings.levels)
         folder.mkdir(exist_ok=True)
         stores = [folder / f"level-{number + 1:0{len(str(n_levels))}d}.db" for number in range(n_levels)]
-        blind = blind_row(inputs, first)
+        blind = blind_row(inputs, first, place.blind_row(None))
         if before is not None and not place.finished:
             for sentence in forecast_of(first, n_levels):  # each as soon as it is known
                 before(sentence)

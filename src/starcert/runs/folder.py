@@ -38,7 +38,7 @@ from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import holding_lock, is_empty, is_user_module, write_whole
 
-VOTES = "votes.db"
+VOTES, BLIND_ROW = "votes.db", "blind.json"
 
 # others, a store refuses
 _FIXED_ONCE_USED = {"samples", "selection_samples", "evidence", "fallback", "threshold"}
@@ -210,6 +210,10 @@ class OutputFolder:
         """Where the votes are kept: in the folder, unless a run names another store."""
         return store or self.kept / VOTES
 
+    def blind_row(self, store: Path | None) -> Path:
+        """Where the blind row is kept: beside the votes."""
+        return self.kept / BLIND_ROW if store is None else store.with_suffix(f".{BLIND_ROW}")
+
     def write_run_file(self, record: RunRecord) -> None:
         """Writes the run file that repeats the run from its folder; one that says the same stays as it is."""
         text = run_file_text(record, folder=self.final)
@@ -247,8 +251,9 @@ class OutputFolder:
             try:
                 yield
             except StarcertError:
-                if fresh and self.partial.is_dir() and {*os.listdir(self.partial)} <= {RUN}:  # no votes
-                    (self.partial / RUN).unlink(missing_ok=True)
+                if fresh and self.partial.is_dir() and {*os.listdir(self.partial)} <= {RUN, BLIND_ROW}:  # no votes
+                    for file in self.partial.iterdir():
+                        file.unlink()
                     self.partial.rmdir()
                 raise
 

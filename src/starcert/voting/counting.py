@@ -278,7 +278,7 @@ class DrawnVotes:
         for graph, ends in sorted(self._ends.items()):
             of_graph = {_number_of(tally): tally for tally in (*ends, *self._spread[graph].values())}
             drawn += [tally for _, tally in sorted(of_graph.items())]
-        cost = MIN_BATCH + self._job.classifier.call_cost  # of one of them, in votes
+        cost = max(MIN_BATCH, self._job.classifier.call_cost)  # of one of them, in votes
         most = 2 if ends_only else max(2, int(MAX_SHARE * self._votes / cost))
         for place in np.unique(np.linspace(0, len(drawn) - 1, min(most, len(drawn))).astype(int)).tolist():
             self._check(drawn[place])
