@@ -245,7 +245,7 @@ def test_a_network_on_typed_edges_votes_there(place, monkeypatch):
     there = sc.classifiers.from_pyg(model.to(place), n_classes=2)
     torch.testing.assert_close(there.logits(copies).cpu(), logits, rtol=1e-4, atol=1e-4)
     if place == "cpu":
-        monkeypatch.setattr(there, "sampler", viewed)
+        monkeypatch.setattr("starcert.voting.ask.kept_sampler", lambda sites, noise, _device: viewed(sites, noise))
     smoothed = sc.SmoothedClassifier(there, noise)
     first, again = (smoothed.vote([graph], samples=2000, seed=2) for _ in range(2))
     assert first.counts.tolist() == again.counts.tolist()

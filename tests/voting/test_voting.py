@@ -343,12 +343,9 @@ def test_chunks_counted_together_are_chunks_counted_alone(targets, in_threads):
         assert tally.counts.sum() == chunk.samples * (targets or 1)
         kept = tally.ballots, alone[chunk].ballots
         assert kept == (None, None) or kept[0].agrees_with(kept[1])
-    # The classifier is checked on the first chunk of graph 0 by itself; graph 1 has one chunk.
-    assert sorted(size for size in classifier.asked if size > 256) == [
-        1024 + 856,
-        1024 + 952,
-        5 * 1024,
-    ]  # only votes that are wanted
+    # The classifier is checked on the first chunk of graph 0 by itself; graph 1 has one chunk. Only votes that are
+    # wanted are asked about, but for a few copies that cost less than choosing: 72 beside 952.
+    assert sorted(size for size in classifier.asked if size > 256) == [1024 + 856, 1024 + 952 + 72, 5 * 1024]
 
 
 def test_what_is_given_as_the_size_of_a_batch_is_the_most():

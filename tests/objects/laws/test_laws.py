@@ -74,6 +74,7 @@ def test_a_law_is_read_as_it_was_written(law):
             {"delete": 0.04, "add": 0.2, "change": 0.1, "types": 4},
             "0.04/0.2/0.1:4",
         ),
+        (sc.Mask(0.8), {"mask": 0.8}, "mask(0.8)"),
     ],
     ids=repr,
 )

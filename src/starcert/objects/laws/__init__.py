@@ -104,7 +104,7 @@ def law_to_text(law: Law) -> str:
     value = law.to_json()
     if not isinstance(value, Mapping):
         return repr(value)
-    if "law" in value:
+    if "law" in value or isinstance(law, Mask):
         return f"{law.name}({'/'.join(map(repr, law.numbers.values()))})"
     chances = "/".join(repr(value[name]) for name in _NUMBERS if name in value)
     if (rule := value.get("added")) is not None:
