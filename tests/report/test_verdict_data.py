@@ -47,7 +47,7 @@ def test_rows_count_the_graphs_one_by_one(kept):
     anywhere, rows = (found := verdict_rows(archive)[0])[:2], found[2:]
     assert [row.label for row in anywhere] == ["any 1 flip", "any 2 flips"]
     assert anywhere == archive.certificates.counts(archive.labels)
-    radii = radii_of_flips(archive.certificates, 2)
+    radii = radii_of_flips(archive.certificates, 2) if len(archive.noise.axes) > 1 else []  # or they are any flips
     assert [row.label for row in rows] == list(map(AttackWords(archive.noise).level, radii))
     for row, radius in zip(rows, radii, strict=True):
         tones = [

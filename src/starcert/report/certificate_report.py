@@ -242,15 +242,28 @@ def _repeating(words: Words) -> Phrase:
 def _drawn(archive: Archive, words: Words) -> Iterator[Section]:
     """The drawn parts of a page: the shares axis by axis, a graph with its nodes, and every row."""
     certificates, known = archive.certificates, archive.known is not None
-    about = {"weighed": certificates.verdicts is not None, "threat": certificates.listed_threat}
     what = "right and certified" if known else "certified"
     shares = f"The share of {words.many} that are {what} against a number of flips on one axis, with none on the others"
-    yield Section("curves", "Axis by axis", [Text(phrase=f"{shares}."), axis_curves(archive, words)], "page")
+    heading, one_axis = "Axis by axis", len(archive.noise.axes) == 1
+    if one_axis:
+        heading, shares = (
+            "By the number of flips",
+            f"The share of {words.many} that are {what} against a number of flips",
+        )
+    reach = max((radius[0] for one in certificates.frontiers() for radius in one.radii), default=0)
+    counted = certificates.counted if one_axis else None
+    if counted is None or not counted.by_radius or reach > counted.most:  # or else the table of verdicts has it all
+        yield Section("curves", heading, [Text(phrase=f"{shares}."), axis_curves(archive, words)], "page")
     if archive.nodes is not None:
         yield Section("picture", "The graph", [Drawn(template="nodes")], "page")
-    yield Section(
-        "graphs", f"{words.one.capitalize()} by {words.one}", [Drawn(template="objects", content=about)], "page"
-    )
+    yield one_by_one(words, weighed=certificates.verdicts is not None, listed=certificates.listed_threat is not None)
+
+
+def one_by_one(words: Words, *, weighed: bool, listed: bool, votes: bool = True) -> Section:
+    """Every row of a page: searched and sorted in a table, and drawn one at a time."""
+    content = {"weighed": weighed, "threat": listed, "votes": votes}
+    heading = f"{words.one.capitalize()} by {words.one}"
+    return Section("graphs", heading, [Drawn(template="objects", content=content)], "page")
 
 
 def _values(archive: Archive, counts: ReportSummary, base: Sequence[int] | None, worth: Worth) -> dict[str, object]:

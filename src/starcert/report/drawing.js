@@ -10,6 +10,7 @@ const Drawing = (() => {
   const [WIDTH, HEIGHT, MARGIN] = [640, 440, 34];
 
   const colour = (region) => COLOURS[region % COLOURS.length];
+  const INFLUENCE = "#d9b8e8";
   const dashes = (region) => ["", "7 4", "2 4"][Math.floor(region / COLOURS.length) % 3];
   const TYPES = ["", "10 4", "4 3", "12 3 3 3", "16 3", "14 3 4 3 4 3"];
   const [WIDTHS, HEAD] = [[2.4, 3.4, 2.4, 2.4, 4, 2.4], 9];
@@ -155,6 +156,8 @@ const Drawing = (() => {
     const width = graph.edges.length > 400 ? 1.2 : weighed ? 1.6 : 2.4;
     Formula.bands(svg, graph);
     const sides = graph.orders && Formula.sides(graph);
+    // Of molecules, influence lies below the bonds, in a colour of its own: orders of bonds have dashes.
+    if (weighed && graph.orders) influences(svg, graph, (share) => ({ stroke: INFLUENCE, "stroke-width": (4 + 14 * share).toFixed(1), "stroke-linecap": "round" }));
     graph.edges.forEach(([u, v, r], e) => {
       const type = graph.types[e];
       if (graph.orders) {
@@ -168,14 +171,7 @@ const Drawing = (() => {
       };
       svg.append(graph.directed ? arc(graph.points, u, v, size, graph.present.has(v * graph.n + u), attributes) : line(graph.points, u, v, attributes));
     });
-    if (weighed) {
-      for (const [u, v, r, share, there] of [...graph.pairs].reverse()) {
-        svg.append(line(graph.points, u, v, {
-          class: "influence", stroke: colour(r), "stroke-width": (1 + 6 * share).toFixed(1), "stroke-opacity": (0.25 + 0.65 * share).toFixed(2),
-          ...(!there && Formula.DOTS),
-        }));
-      }
-    }
+    if (weighed && !graph.orders) influences(svg, graph, (share, r, there) => ({ stroke: colour(r), "stroke-width": (1 + 6 * share).toFixed(1), ...(!there && Formula.DOTS) }));
     graph.points.forEach(([cx, cy], i) => {
       const mark = marks && marks.get(i);
       if (graph.molecule && !marks) { atom(svg, graph, i); return; }
@@ -198,6 +194,13 @@ const Drawing = (() => {
     });
     Formula.marks(svg, graph);
     return svg;
+  }
+
+  // The pairs by their influence, the greatest on top.
+  function influences(svg, graph, look) {
+    for (const [u, v, r, share, there] of [...graph.pairs].reverse()) {
+      svg.append(line(graph.points, u, v, { class: "influence", "stroke-opacity": (0.25 + 0.65 * share).toFixed(2), ...look(share, r, there) }));
+    }
   }
 
   // An atom: its element on a ground that covers the ends of its bonds, or a point in the colour of its region.

@@ -32,7 +32,9 @@ from starcert.report.blocks import (
     Text,
     Tones,
 )
+from starcert.report.certificate_report import SCRIPTS, one_by_one
 from starcert.report.findings import anchored_notice
+from starcert.report.page_data import page_data
 from starcert.report.worth import Worth
 from starcert.system.output import at_most, holds_at_least, quantity
 
@@ -44,6 +46,7 @@ SHARES = {"accuracy": "accuracy of noisy copies", "score": "the same, with class
 def exact_report(archive: Archive, sites: Sequence[Sites], title: str) -> Report:
     """The report on tried attacks; `sites` are those of the objects, which name what an attack changes."""
     result, word, worth = archive.certificates, archive.word, Worth.of(archive)
+    words = Words.of(sites, nodes=archive.nodes is not None)
     proof, sizes, tried = result.proof, result.counts(archive.known), result.proof.tried_on is not None
     says, right = proof.method, "right" if archive.known else "answered"
     names = [*["n_attacks"] * tried, "n_graphs", "n_right", "n_certified", "n_broken", "n_open", *["n_left"] * tried]
@@ -70,9 +73,9 @@ def exact_report(archive: Archive, sites: Sequence[Sites], title: str) -> Report
     each = TableBlock(heads=heads, rows=cells, left=len(heads) - 1, key="graphs", values=list(exact_rows(archive)))
     return Report(
         title=title,
-        answers=[answer_of(archive, Words.of(sites, nodes=archive.nodes is not None), sites)],
+        answers=[answer_of(archive, words, sites)],
         statement=[statement],
-        numbers=list(_numbers(archive, sizes[-1])),
+        numbers=list(_numbers(archive)),
         notices=[*_notices(archive), *worth.notices],
         sections=[
             Section(
@@ -85,7 +88,8 @@ def exact_report(archive: Archive, sites: Sequence[Sites], title: str) -> Report
                 ],
             ),
             *worth.sections,
-            Section("each", f"Each {word}", [each]),
+            one_by_one(words, weighed=True, listed=True, votes=False),
+            Section("each", f"Each {word}", [each], "terminal"),
         ],
         origin=[
             {"Settings": [(name, str(value)) for name, value in archive.settings.items() if name != BLIND]},
@@ -105,7 +109,10 @@ def exact_report(archive: Archive, sites: Sequence[Sites], title: str) -> Report
             "majority_share": None if archive.known is None else _majority(archive)[1],
             **worth.to_json(),
         },
-        needs_script="",
+        skip=("graphs", f"the {words.many}"),
+        scripts=SCRIPTS,
+        data=page_data(archive, sites),
+        needs_script="The table and the drawings",
     )  # fmt: skip
 
 
@@ -149,16 +156,13 @@ def _majority(archive: Archive) -> tuple[int, float]:
     return label, count / len(archive.truth)
 
 
-def _numbers(archive: Archive, last: SizeCounts) -> Iterator[KeyFigure]:
+def _numbers(archive: Archive) -> Iterator[KeyFigure]:
     yield KeyFigure("0", "alpha: nothing is sampled", "alpha")
     if archive.truth:
         label, share = _majority(archive)
         right = archive.certificates.certified_accuracy(archive.labels, 0)
         yield KeyFigure(f"{right:.1%}", "accuracy without attack", "accuracy")
         yield KeyFigure(f"{share:.1%}", "majority class", "majority", archive.class_names[label])
-    what = "certified" if archive.known is None else "right and certified"
-    number = quantity(last.n_graphs, archive.word)
-    yield KeyFigure(last.percent(last.n_certified), f"of {number} {what}, {last.label}", "certified")
 
 
 def _notices(archive: Archive) -> Iterator[Notice]:

@@ -14,8 +14,9 @@
     const lead = [`${graphs.node === null ? "" : "A node of a graph with "}${objects.about[objectOf(g)]}. `];
     if (abstains) lead.push(`The smoothed classifier abstains: no class can be shown to be ${data.fallback === null ? "the likeliest" : "its answer"}.`);
     else {
-      lead.push("The smoothed classifier answers ", Text.name(classes[graphs.answer[g]]));
-      if (data.fallback === null) lead.push(` with p_lower = ${Text.probability(graphs.failure[g])}`);
+      lead.push(`The ${graphs.votes ? "smoothed classifier" : "model"} answers `, Text.name(classes[graphs.answer[g]]));
+      if (!graphs.votes); // nothing was sampled
+      else if (data.fallback === null) lead.push(` with p_lower = ${Text.probability(graphs.failure[g])}`);
       else lead.push(graphs.blind[g] === graphs.answer[g] ? ", the blind answer" : `, which is likelier than ${data.fallback}`);
       if (graphs.truth[g] < 0) lead.push("; the true class is not known.");
       else if (graphs.right[g]) lead.push(", which is right.");
@@ -27,7 +28,7 @@
     const reason = graphs.anchored.different[graphs.anchored.of[g]];
     Text.write($("detail-anchor"), reason ? `Anchored regions: ${reason}` : "");
     drawRegions();
-    drawVotes();
+    if (graphs.votes) drawVotes();
     drawVerdicts();
     drawAttack();
     drawPicture();
@@ -45,8 +46,10 @@
     const told = votes.flatMap(([n, c], k) => [k ? ", " : "", `${Text.count(n)} for `, Text.name(classes[c])]);
     const marked = state.unpacked && (attack.pairs.length || attack.nodes.length) ? ", marked in yellow in the drawing" : "";
     Text.write($("attack-text"), Text.element("strong", {}, "An attack that changes the answer"), ` (${attack.label})${marked}: `, listed,
-      `. Votes at the attacked ${words.whole}: `, ...told,
-      `. If the answer stayed, such votes would come with a probability of at most ${Text.failure(attack.delta)}.`);
+      ...(attack.delta === null ? [". The answer is then ", Text.name(classes[votes[0][1]]), "."] : [
+        `. Votes at the attacked ${words.whole}: `, ...told,
+        `. If the answer stayed, such votes would come with a probability of at most ${Text.failure(attack.delta)}.`,
+      ]));
   }
 
   function drawRegions() {
@@ -67,7 +70,7 @@
         Text.element("td", {}, Text.count(fixed)), Text.element("td", {}, Text.count(objects.fixed_edges[o]))));
     }
     $("region-table").replaceChildren(head, ...rows);
-    Text.write($("region-caption"), fixed ? `Fixed ${words.sites} never flip under the noise, and nothing is certified there: the certificate holds as long as an attacker leaves them alone.` : "");
+    Text.write($("region-caption"), fixed ? `${graphs.votes ? `Fixed ${words.sites} never flip under the noise, and nothing is certified there` : `Nothing is certified about fixed ${words.sites}`}: the certificate holds as long as an attacker leaves them alone.` : "");
     $("absent-choice").hidden = !graph || !graph.absent.length;
     $("type-legend").replaceChildren();
     if (data.evidence) $("influence-choice").hidden = !graph;
@@ -133,7 +136,7 @@
     const nodes = graph.home.some((region) => region >= 0) ? " Nodes have the colour of the region that holds the pairs among them." : "";
     const hints = shown ? ` Dotted lines are absent ${graph.directed ? "arcs" : "pairs"} of a region, which an attacker may add.` : "";
     const more = shown && graph.absent.length > Drawing.MAX_HINTS ? ` (${Text.count(Drawing.MAX_HINTS)} of ${Text.count(graph.absent.length)} are shown.)` : "";
-    const influence = weighed ? " The wider a pair, the likelier the class loses where that pair alone is flipped (estimated from where the flips of the votes fell); dotted pairs are absent." : "";
+    const influence = weighed ? ` The wider a ${graph.orders ? "violet band" : "pair"}, the likelier the class loses where that pair alone is flipped (estimated from where the flips of the votes fell)${graph.orders ? "" : "; dotted pairs are absent"}.` : "";
     const left = weighed && graph.busy ? " Absent pairs are left out." : "";
     const coloured = graph.blocks ? `${edges} have the colour of their region.` : "";
     Text.write($("drawing-caption"), `${coloured}${nodes}${fixed}${hints}${more}${influence}${left}${attackText(graph)}`);
@@ -178,6 +181,7 @@
       const named = (label, [kind, n, why]) => `${label}${n ? ` (${Text.count(n)} attack${n === 1 ? "" : "s"})` : ""}: ${KNOWN[kind] ?? kind}${why && why !== kind ? `, ${why}` : ""}`;
       $("threat-verdicts").replaceChildren(...data.threat.graphs[g].map((found, k) => Text.element("li", {}, named(data.threat.labels[k], found))));
     }
+    if (!graphs.votes) return;
     const line = $("frontier-text");
     line.dataset.radii = JSON.stringify(radii);
     Text.write(line, `Maximal certified radii (${axes.join(", ")})${data.threat ? ", by p_A alone" : ""}: `, Text.element("span", { class: "radii" }, Text.radii(radii, 12)), ".");

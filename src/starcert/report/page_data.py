@@ -20,7 +20,7 @@ from starcert.archive import Archive
 from starcert.claims.certificate import Certificate
 from starcert.claims.certificates import Certificates
 from starcert.claims.metrics import right
-from starcert.claims.outcomes import Outcome, size_steps
+from starcert.claims.outcomes import Outcome, Outcomes, size_steps
 from starcert.claims.sentences import in_short
 from starcert.claims.tables import verdict_in_words
 from starcert.claims.verdict import MAX_NAMED, FoundAttack
@@ -72,46 +72,43 @@ def check_sites(archive: Archive, sites: Sequence[Sites]) -> None:
 
 def objects_of(archive: Archive) -> npt.NDArray[np.int64]:
     """For each row the number of the object that it is about: the row's own, unless objects have several targets."""
+    if not archive.certificates.of_radii:
+        return archive.certificates.objects
     several = archive.nodes is not None or archive.votes.targets.any()
     return archive.votes.objects if several else np.arange(len(archive))
 
 
 def page_data(archive: Archive, sites: Sequence[Sites]) -> dict[str, Any]:
     """The data that scripts draw of an archive; `sites` are those of its graphs, or other objects."""
-    objects = objects_of(archive).tolist()
+    certificates, objects = archive.certificates, objects_of(archive).tolist()
     words = Words.of(sites, nodes=archive.nodes is not None)
-    attack = AttackWords(archive.noise, words)
     layers = {block.layer for each in sites for block in each.blocks}
-    bounds = archive.certificates.bounds
-    drawn = Drawings(sites, archive.noise.regions)
+    regions = archive.noise.regions if certificates.of_radii else sites[0].regions
+    drawn = Drawings(sites, regions)
     data: dict[str, Any] = {
-        "axes": list(archive.noise.axes),
-        "axis_words": [list(each) for each in attack.axes],  # of one flip, of several, and as a title
-        "in_short": _once(in_short(one, attack, archive.class_names) for one in archive.certificates),
-        "regions": [{"name": each, "law": archive.noise[each].describe()} for each in archive.noise.regions],
+        "axes": [],
+        "axis_words": [],  # of one flip, of several, and as a title
+        "in_short": _once(("",) for _ in archive.names),
+        "regions": [{"name": each, "law": ""} for each in regions],
         "classes": list(archive.class_names),
-        "fallback": None if bounds.blind is None else bounds.blind.threshold,
-        "holds": holds_at_least(archive.certificates.alpha or archive.alpha),
+        "fallback": None,
         "labelled": len(archive.truth),
-        "frontiers": _once(frontier.radii for frontier in archive.certificates.frontiers()),
+        "frontiers": _once(((),) for _ in archive.names),  # nobody abstains, and there are no radii
         "graphs": {
             "names": list(archive.names),
             "truth": [-1 if label is None else label for label in archive.labels],
-            "answer": bounds.labels.tolist(),
-            "right": right(archive.certificates, archive.labels).astype(int).tolist(),
-            "failure": bounds.failure.tolist(),
-            "blind": None if bounds.blind is None else bounds.blind.answers.tolist(),
-            "votes": archive.votes.counts.tolist(),
-            "sizes": _once(archive.capacities),
+            "answer": certificates.labels.tolist(),
+            "right": right(certificates, archive.labels).astype(int).tolist(),
+            "sizes": _once(None for _ in archive.names),
             "anchored": _once(archive.anchored),
             "object": objects,
-            "node": None if archive.nodes is None else list(archive.nodes),
+            "node": None,
         },
         "objects": {
             "about": [kind_of(each.clean).describe(each.clean) for each in sites],
             "drawable": [kind_of(each.clean).has_nodes for each in sites],
-            "region_sites": [_by_region(archive, each, each.sizes) for each in sites],
-            "region_edges": [_by_region(archive, each, [sum(n[1:]) for n in each.counts]) for each in sites],
+            "region_sites": [_by_region(regions, each, each.sizes) for each in sites],
+            "region_edges": [_by_region(regions, each, [sum(n[1:]) for n in each.counts]) for each in sites],
             "fixed_pairs": [each.n_fixed for each in sites],
             "fixed_edges": [_n_fixed_edges(each) for each in sites],
         },
@@ -120,15 +117,44 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> dict[str, Any]:
         "drawings": {"blocks": drawn.blocks, "names": drawn.names, "graphs": drawn.graphs},
         "drawn": {"nodes": DRAWN_NODES, "edges": DRAWN_EDGES},
     }
-    shown = [drawn.graphs[each] is not None for each in objects]
-    beyond = verdict_data(archive, [sites[each] for each in objects], shown, attack)
+    of_row = [sites[each] for each in objects]
+    if certificates.of_radii:
+        _add_votes(data, archive, of_row, words)
+    else:
+        data["threat"] = threat_data(certificates, certificates.outcomes().threat)
+        attacks = (_breaking(one, each) for one, each in zip(certificates, of_row, strict=True))
+        data["evidence"] = {"texts": [], "graphs": [{"reasons": [], "pairs": [], "attack": each} for each in attacks]}
+    return data
+
+
+def _add_votes(data: dict[str, Any], archive: Archive, of_row: Sequence[Sites], words: Words) -> None:
+    """Adds what votes on noisy copies show: bounds, radii, and the verdicts of evidence."""
+    certificates, attack = archive.certificates, AttackWords(archive.noise, words)
+    bounds = certificates.bounds
+    data |= {
+        "axes": list(archive.noise.axes),
+        "axis_words": [list(each) for each in attack.axes],
+        "in_short": _once(in_short(one, attack, archive.class_names) for one in certificates),
+        "regions": [{"name": each, "law": archive.noise[each].describe()} for each in archive.noise.regions],
+        "fallback": None if bounds.blind is None else bounds.blind.threshold,
+        "holds": holds_at_least(certificates.alpha or archive.alpha),
+        "frontiers": _once(frontier.radii for frontier in certificates.frontiers()),
+    }
+    data["graphs"] |= {
+        "failure": bounds.failure.tolist(),
+        "blind": None if bounds.blind is None else bounds.blind.answers.tolist(),
+        "votes": archive.votes.counts.tolist(),
+        "sizes": _once(archive.capacities),
+        "node": None if archive.nodes is None else list(archive.nodes),
+    }
+    shown = [data["drawings"]["graphs"][each] is not None for each in data["graphs"]["object"]]
+    beyond = verdict_data(archive, of_row, shown, attack)
     if beyond is not None:
         data["evidence"] = beyond
     if has_radii_by_evidence(archive):
-        data["evidence"]["by_p_A"] = _once(one.frontier_by_p_A.radii for one in archive.certificates)
-    if (threat := archive.certificates.listed_threat) is not None:
-        data["threat"] = threat_data(archive.certificates, threat)
-    return data
+        data["evidence"]["by_p_A"] = _once(one.frontier_by_p_A.radii for one in certificates)
+    if (threat := certificates.listed_threat) is not None:
+        data["threat"] = threat_data(certificates, threat)
 
 
 def _n_fixed_edges(sites: Sites) -> int:
@@ -137,9 +163,9 @@ def _n_fixed_edges(sites: Sites) -> int:
     return everywhere - sum(sum(counts[1:]) for counts in sites.counts)
 
 
-def _by_region(archive: Archive, sites: Sites, values: Sequence[int]) -> list[int]:
+def _by_region(regions: Sequence[str], sites: Sites, values: Sequence[int]) -> list[int]:
     found = dict(zip(sites.regions, values, strict=True))
-    return [found[region] for region in archive.noise.regions]
+    return [found[region] for region in regions]
 
 
 def _once(values: Iterable[Hashable]) -> dict[str, Any]:
@@ -225,12 +251,22 @@ def threat_data(certificates: Certificates, threat: Threat) -> dict[str, Any]:
     by_p_A = outcomes.by_p_A or outcomes  # noqa: N806  (the paper's p_A)
     graphs = [
         [
-            [_size_verdict(outcome, alone, size), sum(outcome.attacks[:size]), _reason(one, outcome, size)]
+            [
+                _size_verdict(outcome, alone, size) if certificates.of_radii else outcome.state(size) or "open",
+                sum(outcome.attacks[:size]),
+                _reason(one, outcome, size) if certificates.of_radii else _left(outcomes, row, size),
+            ]
             for size in sizes
         ]
-        for one, outcome, alone in zip(certificates, outcomes, by_p_A, strict=True)
+        for row, (one, outcome, alone) in enumerate(zip(certificates, outcomes, by_p_A, strict=True))
     ]
     return {"labels": [threat.label_of(size) for size in sizes], "graphs": graphs}
+
+
+def _left(outcomes: Outcomes, row: int, size: int) -> str:
+    """How many attacks on an open row were not tried, where attacks are tried."""
+    left = 0 if outcomes.tried is None else sum(outcomes[row].attacks[:size]) - outcomes.tried[row]
+    return f"{left:,} not tried" if left > 0 and outcomes[row].state(size) == "open" else ""
 
 
 def _size_verdict(outcome: Outcome, alone: Outcome, size: int) -> str:
@@ -259,6 +295,19 @@ def _attack(one: Certificate, sites: Sites, words: AttackWords) -> dict[str, Any
         label = one.asked.threat.label_of(min(broken))
     else:
         label = words.level(next(level for level, each in verdicts.levels.items() if each.attack is attack))
+    return _shown_attack(attack, label, sites)
+
+
+def _breaking(one: Certificate, sites: Sites) -> dict[str, Any] | None:
+    """The attack that changes the answer of a method that draws no votes."""
+    attack, outcome = one.attack(), one.certificates.outcomes()[one.row]
+    if attack is None or outcome.broken is None:
+        return None
+    named = attack if attack.changes else attack.on(sites)
+    return _shown_attack(named, one.certificates.outcomes().threat.label_of(outcome.broken), sites) | {"delta": None}
+
+
+def _shown_attack(attack: FoundAttack, label: str, sites: Sites) -> dict[str, Any]:
     return {
         "label": label,
         **_attacked_parts(attack, sites),

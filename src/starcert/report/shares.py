@@ -70,8 +70,12 @@ def map_sections(archive: Archive, words: Words) -> Iterator[Section]:
     """On a page: the share at every radius on two axes, a table for each pair."""
     titles = [title for _, _, title in AttackWords(archive.noise, words).axes]
     pairs = list(combinations(range(len(titles)), 2))
+    planes = {pair: ShareGrid.of(archive, pair, MAX_CELLS) for pair in pairs[: MAX_MAPS + 1]}
     known = archive.known is not None
-    if not pairs or len(pairs) > MAX_MAPS:
+    if len(pairs) > MAX_MAPS:
+        return
+    pairs = [pair for pair in pairs if all(len(ticks) > 1 for ticks in planes[pair].ticks)]  # the others are curves
+    if not pairs:
         return
     what = "answered right and certified" if known else "certified"
     lead = (
@@ -81,7 +85,7 @@ def map_sections(archive: Archive, words: Words) -> Iterator[Section]:
     )
     blocks: list[Text | TableBlock] = [Text(phrase=lead, name="surface-lead")]
     for number, (up, across) in enumerate(pairs):
-        plane = ShareGrid.of(archive, (up, across), MAX_CELLS)
+        plane = planes[up, across]
         heads = (f"{titles[up]} ↓  {titles[across]} →", *(f"{tick:,}" for tick in plane.ticks[1]))
         rows = [
             (f"{tick:,}", *(_cell(share, plane.majority) for share in row))
@@ -137,6 +141,6 @@ def axis_curves(archive: Archive, words: Words) -> Curves:
     y_title, many = f"share of {words.many} {what}", len(attack.axes) > MAX_LINES
     panels = [Panel(title, y_title, [line]) for title, line in found]
     if found and not many:
-        panels = [Panel("flips on one axis", y_title, [line for _, line in found])]
+        panels = [Panel("flips on one axis" if len(found) > 1 else "flips", y_title, [line for _, line in found])]
     about = f"Shares of {words.many} {what}, axis by axis."
     return Curves(name="curves-plot", panels=panels, about=about, many=many)

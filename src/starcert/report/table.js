@@ -28,7 +28,7 @@ const GraphTable = (() => {
       filters.wrong = ["answered wrong", wrong];
     }
     filters.abstained = ["abstentions", abstains];
-    filters.nothing = ["answered, but no flip certified", (g) => !abstains(g) && !reach(g).some(Boolean)];
+    if (data.axes.length) filters.nothing = ["answered, but no flip certified", (g) => !abstains(g) && !reach(g).some(Boolean)];
     if (data.evidence) filters.broken = ["broken by a known attack", (g) => data.evidence.graphs[g].attack !== null];
     for (const [value, [text]] of Object.entries(filters)) $("filter").append(Text.element("option", { value }, text));
 
@@ -36,9 +36,11 @@ const GraphTable = (() => {
       ["name", words.one, (g) => graphs.names[g]],
       ["truth", "true class", (g) => className(graphs.truth[g])],
       ["answer", "answer", (g) => (abstains(g) ? "" : className(graphs.answer[g]))],
-      ["p_lower", "p_lower", (g) => -graphs.failure[g]],
-      ["votes", "votes for it", (g) => graphs.votes[g][graphs.answer[g]]],
     ];
+    if (graphs.votes) {
+      columns.push(["p_lower", "p_lower", (g) => -graphs.failure[g]]);
+      columns.push(["votes", "votes for it", (g) => graphs.votes[g][graphs.answer[g]]]);
+    }
     // How far rows are certified: on two axes together, which graphs have little enough of to read, and on each axis alone.
     const together = graphs.node === null && data.axes.length === 2;
     const reaches = graphs.names.map((_, g) => (abstains(g) ? null : reach(g)));
@@ -50,6 +52,8 @@ const GraphTable = (() => {
     if (apart) data.axes.forEach((axis, k) => columns.push([`reach_${k}`, data.axis_words[k][2].replace(/^(flips in )?/, (flips) => (flips ? "furthest in " : "furthest: ")), (g) => (reaches[g] ? reaches[g][k] : -1)]));
     else columns.push(["reach", "certified at most, on each axis alone", (g) => (reaches[g] ? total(reaches[g]) : -1)]);
     if (data.threat) data.threat.labels.forEach((label, k) => columns.push([`threat_${k}`, label, (g) => data.threat.graphs[g][k][0]]));
+    const attackOn = (g) => data.evidence.graphs[g].attack?.named.join("; ") ?? "–";
+    if (!graphs.votes) columns.push(["attack", "the attack that breaks", attackOn]);
     if (data.evidence?.by_p_A) {
       columns.push(["any_flips", "any flips", (g) => data.evidence.graphs[g].any_flips ?? -1]);
       columns.push(["broken", "broken at", (g) => data.evidence.graphs[g].broken.length]);
@@ -75,23 +79,28 @@ const GraphTable = (() => {
       return cell;
     }
 
-    function row(g) {
+    function voteCells(g) {
       const votes = graphs.votes[g];
       const sum = votes.reduce((a, b) => a + b, 0);
       const own = votes[graphs.answer[g]];
       const fill = Text.element("i");
       fill.style.width = `${(100 * own) / sum}%`;
+      return [Text.element("td", { class: "figure" }, Text.probability(graphs.failure[g])),
+        Text.element("td", { class: "figure" }, Text.element("span", { class: "bar", "aria-hidden": "true" }, fill), `${Text.count(own)} of ${Text.count(sum)}`)];
+    }
+
+    function row(g) {
       const button = Text.element("button", { type: "button" }, Text.name(graphs.names[g]));
       const made = Text.element("tr", { "data-graph": g, "aria-selected": g === state.chosen },
         Text.element("td", { class: "name" }, button),
         Text.element("td", {}, graphs.truth[g] < 0 ? "unknown" : Text.name(className(graphs.truth[g]))),
         answerCell(g),
-        Text.element("td", { class: "figure" }, Text.probability(graphs.failure[g])),
-        Text.element("td", { class: "figure" }, Text.element("span", { class: "bar", "aria-hidden": "true" }, fill), `${Text.count(own)} of ${Text.count(sum)}`),
+        ...(graphs.votes ? voteCells(g) : []),
         ...(together ? [Text.element("td", { class: "radii" }, Text.radii(Rows.frontier(data, g), 4))] : []),
         ...(apart ? data.axes.map((_, k) => Text.element("td", { class: "figure reach" }, reaches[g] ? Text.count(reaches[g][k]) : "–"))
           : [Text.element("td", { class: "reach" }, reaches[g] ? furthest(g) : "–")]));
       if (data.threat) made.append(...data.threat.graphs[g].map(([kind]) => Text.element("td", {}, kind)));
+      if (!graphs.votes) made.append(Text.element("td", {}, attackOn(g)));
       if (data.evidence?.by_p_A) {
         const { any_flips: any, broken } = data.evidence.graphs[g];
         made.append(Text.element("td", { class: "figure" }, any === null ? "" : Text.count(any)), Text.element("td", {}, broken.length ? Text.levels(data, broken, 3) : "–"));

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from starcert.archive import Archive, BlindRow
 from starcert.claims.gains import StructureGain, structure_gains, worth_sentence
-from starcert.claims.outcomes import in_words
+from starcert.claims.outcomes import in_words, size_steps
 from starcert.objects.words import Words
 from starcert.report.blocks import Marked, Notice, Phrase, Section, TableBlock, Text
 from starcert.system.output import quantity
@@ -47,8 +47,18 @@ class Worth:
         if self.row is None or not self.gains:
             return []
         learned = f"Blind: {self.row.model}, learned from {quantity(self.row.learned_from, self.words.one)}."
-        notes = in_words((each.attacks, each.certified is not None, each.why) for each in self.gains)
-        return [gains_section(GAIN_HEADS, list(map(gain_cells, self.gains)), self.words.many, [learned, *notes])]
+        shown = [each for each in self.gains if each.attacks not in self._again]
+        notes = in_words((each.attacks, each.certified is not None, each.why) for each in shown)
+        return [gains_section(GAIN_HEADS, list(map(gain_cells, shown)), self.words.many, [learned, *notes])]
+
+    @property
+    def _again(self) -> set[str]:
+        """The flips on the only axis that are any flips, too, and stand there."""
+        certificates = self.archive.certificates
+        counted, axes = (certificates.counted, certificates.noise.axes) if certificates.of_radii else (None, ())
+        if counted is None or not counted.by_radius or len(axes) != 1:
+            return set()
+        return {f"{quantity(size, 'flip')} in {axes[0]}" for size in size_steps(counted.most)}
 
     @property
     def notices(self) -> Iterator[Notice]:
