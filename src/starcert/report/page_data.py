@@ -121,8 +121,9 @@ def page_data(archive: Archive, sites: Sequence[Sites]) -> dict[str, Any]:
     if certificates.of_radii:
         _add_votes(data, archive, of_row, words)
     else:
-        data["threat"] = threat_data(certificates, certificates.outcomes().threat)
-        attacks = (_breaking(one, each) for one, each in zip(certificates, of_row, strict=True))
+        outcomes = certificates.outcomes()
+        data["threat"] = threat_data(certificates, outcomes.threat)
+        attacks = (_breaking(each, outcomes.threat, here) for each, here in zip(outcomes, of_row, strict=True))
         data["evidence"] = {"texts": [], "graphs": [{"reasons": [], "pairs": [], "attack": each} for each in attacks]}
     return data
 
@@ -298,13 +299,13 @@ def _attack(one: Certificate, sites: Sites, words: AttackWords) -> dict[str, Any
     return _shown_attack(attack, label, sites)
 
 
-def _breaking(one: Certificate, sites: Sites) -> dict[str, Any] | None:
+def _breaking(outcome: Outcome, threat: Threat, sites: Sites) -> dict[str, Any] | None:
     """The attack that changes the answer of a method that draws no votes."""
-    attack, outcome = one.attack(), one.certificates.outcomes()[one.row]
+    attack = outcome.found
     if attack is None or outcome.broken is None:
         return None
     named = attack if attack.changes else attack.on(sites)
-    return _shown_attack(named, one.certificates.outcomes().threat.label_of(outcome.broken), sites) | {"delta": None}
+    return _shown_attack(named, threat.label_of(outcome.broken), sites) | {"delta": None}
 
 
 def _shown_attack(attack: FoundAttack, label: str, sites: Sites) -> dict[str, Any]:
