@@ -53,3 +53,16 @@ def test_shares_are_of_rows_that_can_be_attacked_and_add_up():
     assert shares["wrong"] == shares["abstains"] == pytest.approx(1 / 3)
     found = archive.certificates.counts([0, 0, 0], sc.threats.AnyFlips(1))[0]
     assert (answer.values["certified"], answer.values["open"]) == (found.n_certified, found.n_open)
+
+
+def test_one_function_writes_the_page_of_every_method(tmp_path):
+    base = sc.classifiers.from_callable(lambda g: int(g.number_of_edges() > 2), n_classes=2)
+    exact = sc.ExactClassifier(base, regions=None)
+    graphs = [sc.Graph(4, [(0, 1), (1, 2)]), sc.Graph(4, [])]
+    found = exact.certify(graphs, threat="flips:1")
+    archive = sc.archive.Archive.from_result(found, names=["path", "none"], labels=[0, 0])
+    sc.report.write_report(tmp_path / "page.html", archive, exact.problem(graphs))
+    html = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "50% certified" in html
+    assert '"named":["edge 0\\u20132 added"]' in html
+    assert '"failure"' not in html  # there are no votes

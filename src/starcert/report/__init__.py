@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from starcert.report.certificate_report import write_report
+from starcert.report.writing import write_report
 
 __all__ = ["write_report"]
 

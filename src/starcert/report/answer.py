@@ -73,7 +73,7 @@ def answer_in(
         whose = f"of {quantity(n, many.removesuffix('s'))}, {'all of them' if n > 1 else 'which is'} {right}"
     if certified is None:
         told: tuple[str | Marked, ...] = (f"Against {found.label}, nothing is known {whose}: {found.why}",)
-        tones = [("open", judged)]
+        tones = [("unknown", judged)]
     else:
         first, *others = (f"{percent((count or 0) / n)} {state}" for state, count in states)
         told = (

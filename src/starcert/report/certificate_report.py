@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 
@@ -11,13 +10,11 @@ from starcert.archive import BLIND, Archive
 from starcert.claims.metrics import accuracy
 from starcert.claims.outcomes import SizeCounts, in_words, steps_to
 from starcert.claims.sentences import in_short
-from starcert.objects.binding import Problem
 from starcert.objects.sites import Sites
 from starcert.objects.words import MAX_TUPLE, AttackWords, Words
 from starcert.report import findings
 from starcert.report.answer import answer_of
 from starcert.report.blocks import Drawn, KeyFigure, Marked, Notice, Phrase, Report, Section, TableBlock, Text
-from starcert.report.document import target, write_page
 from starcert.report.findings import ReportSummary
 from starcert.report.page_data import check_sites, page_data, threat_data
 from starcert.report.shares import axis_curves, map_sections
@@ -28,39 +25,6 @@ from starcert.system.output import at_most, fails_at_most, holds_at_least, quant
 SCRIPTS = ("layout.js", "formula.js", "drawing.js", "table.js", "page.js")
 SHOWN_VERDICTS = 24  # rows of the table of verdicts; a page unfolds those beyond by a click
 SHOWN_RADII = 4  # radii of a row
-
-
-def write_report(
-    path: str | os.PathLike[str],
-    archive: Archive,
-    problem: Problem | Sequence[Sites],
-    *,
-    title: str = "Robustness certificates",
-    base: Sequence[int] | None = None,
-) -> None:
-    """Writes certificates as one self-contained HTML page.
-
-    The page opens from disk in any browser and loads nothing. It appears under its name only when it is complete.
-
-    Args:
-        path: the file to write; one that is there is replaced.
-        archive: the certificates and what they are about.
-        problem: what was certified, as `SmoothedClassifier.problem` makes it, or the sites of its objects: they are
-            drawn.
-        title: the heading of the page.
-        base: the base classifier's answer on each clean row; None: not known.
-
-    Raises:
-        InvalidParameterError: if the sites are not those of the archive's graphs.
-        StarcertError: if the file cannot be written.
-    """
-    if not isinstance(archive, Archive):
-        hint = "Make one with Archive.from_result(certificates)."
-        raise InvalidParameterError("archive", "be an Archive", type(archive).__name__, hint)
-    file = target(path)
-    write_page(
-        file, certificate_report(archive, problem.sites if isinstance(problem, Problem) else problem, title, base)
-    )
 
 
 def certificate_report(

@@ -32,6 +32,7 @@ ANSWER_TONES = {
     "by-evidence": "ruled out",
     "broken": "broken",
     "open": "open",
+    "unknown": "not known",
     "right": "right",
     "wrong": "not right",
     "abstains": "no answer",

@@ -26,8 +26,8 @@ from starcert.methods.trying import Trial
 from starcert.models.link_votes import LinkVotes
 from starcert.objects.binding import Problem
 from starcert.report.blocks import Report
-from starcert.report.certificate_report import certificate_report
-from starcert.report.other_reports import exact_report, exact_rows, interval_report
+from starcert.report.other_reports import exact_rows
+from starcert.report.writing import report_of
 from starcert.runs.folder import OutputFolder
 from starcert.runs.forecast import forecast_of
 from starcert.runs.inputs import TriedModel, read_inputs, try_model
@@ -74,9 +74,9 @@ class RunMethod(ABC):
     def rows(self, archive: Any, ready: TriedModel) -> Iterable[dict[str, object]]:  # noqa: ANN401
         """The rows of `results.csv`."""
 
-    @abstractmethod
-    def report(self, archive: Any, ready: TriedModel, title: str) -> Report:  # noqa: ANN401
+    def report(self, archive: Archive, ready: TriedModel, title: str) -> Report:
         """The content of a page, a terminal and programs."""
+        return report_of(archive, ready.problem.sites, title, ready.answers)
 
 
 class Smoothed(RunMethod):
@@ -114,10 +114,6 @@ class Smoothed(RunMethod):
     @override
     def rows(self, archive: Archive, ready: TriedModel) -> Iterable[dict[str, object]]:
         return archive.rows(ready.answers)
-
-    @override
-    def report(self, archive: Archive, ready: TriedModel, title: str) -> Report:
-        return certificate_report(archive, ready.problem.sites, title, ready.answers)
 
 
 def certified(
@@ -190,10 +186,6 @@ class Exact(RunMethod):
     def rows(self, archive: Archive, ready: TriedModel) -> Iterable[dict[str, object]]:
         return exact_rows(archive)
 
-    @override
-    def report(self, archive: Archive, ready: TriedModel, title: str) -> Report:
-        return exact_report(archive, ready.problem.sites, title)
-
 
 class LinkVoting(RunMethod):
     """Votes of links on top of a blind model: the worst attack on each node has a closed form."""
@@ -244,10 +236,6 @@ class LinkVoting(RunMethod):
     @override
     def rows(self, archive: Archive, ready: TriedModel) -> Iterable[dict[str, object]]:
         return exact_rows(archive)
-
-    @override
-    def report(self, archive: Archive, ready: TriedModel, title: str) -> Report:
-        return exact_report(archive, ready.problem.sites, title)
 
 
 class Values(RunMethod):
@@ -303,10 +291,6 @@ class Values(RunMethod):
     @override
     def rows(self, archive: Archive, ready: TriedModel) -> Iterable[dict[str, object]]:
         return archive.rows()
-
-    @override
-    def report(self, archive: Archive, ready: TriedModel, title: str) -> Report:
-        return interval_report(archive, title)
 
 
 METHODS: tuple[RunMethod, ...] = (LinkVoting(), Exact(), Values(), Smoothed())
