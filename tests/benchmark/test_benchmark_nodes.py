@@ -13,9 +13,10 @@ pytest.importorskip("torch_geometric")
 pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")
 
+from starcert.baselines.blind_model import weights_by_class
 from starcert.benchmark.data import Nodes, nodes_of
 from starcert.benchmark.methods import METHODS, Hashed, OverLinks, Plain, Smoothing, VotesOfLinks
-from starcert.benchmark.networks import MEAN, BlindRecord, NodeNetworks, pairs_noise, weights_of
+from starcert.benchmark.networks import MEAN, BlindRecord, NodeNetworks, pairs_noise
 from starcert.benchmark.outcomes import KINDS, Outcome, Result, Timed
 from starcert.benchmark.run import methods_of, run_benchmark
 from starcert.benchmark.settings import Benchmark
@@ -200,7 +201,8 @@ def test_validation_nodes_count_as_often_as_their_class_is_answered():
     labels = np.array([0, 0, 1, 1, 0, 0, 0, 1])
     data = sc.datasets.Dataset(sc.Graph(8, []), labels)
     held = Nodes(data, np.arange(4))
-    weights = weights_of(held, np.array([0, 0, 0, 1]))
+    weights = weights_by_class(held.labels, np.array([0, 0, 0, 1]), 2)
+    assert weights_by_class(held.labels, np.array([2]), 3).tolist() == [0.25] * 4  # of classes that none has
     assert float(weights @ (held.labels == 0)) == pytest.approx(0.75)
     zeros = Result("flips:1", tuple(Outcome(0, 1) for _ in range(4)), None)
     assert zeros.share(held.labels, 1, weights) == pytest.approx(0.75)

@@ -28,7 +28,8 @@ def write(path: str | PathLike[str], archive: Archive) -> None:
     """Writes an archive and its claims to a JSON file, which is replaced whole or not at all.
 
     Side files are written first, beside `certificates.json`: `certificates.chunks.npz` with the votes of each chunk,
-    `certificates.evidence.npz` with evidence, and with collective claims `certificates.collective.evidence.npz`.
+    `certificates.evidence.npz` with evidence, `certificates.collective.evidence.npz` with collective claims, and
+    `certificates.links.npz` with the scores, votes and links of link votes.
 
     Example:
         >>> import tempfile

@@ -23,7 +23,7 @@ from starcert.archive.untrusted import check
 from starcert.claims.certificates import Certificates
 from starcert.claims.proof import Rows
 from starcert.math.closed_forms import Links, sums_of_votes
-from starcert.methods.links import LinkAttack, LinkProof
+from starcert.methods.links import LinkAttack, LinkProof, link_attacks
 from starcert.objects import Graph, TargetNodes
 from starcert.system.errors import InvalidParameterError
 
@@ -72,6 +72,8 @@ def links_form(archive: Archive, stem: str, sides: Sides) -> LinksFile:
     result, proof = archive.certificates, archive.certificates.proof
     kept: LinkAttack = proof.find
     names = [str(each) for each in kept.graph.nodes]
+    if len(set(names)) < len(names):
+        raise InvalidParameterError("graph", "must have nodes with different names: an archive has them as text.")
     links = np.sort(kept.graph.edges, axis=1)
     links = links[np.lexsort(links.T[::-1])]
     packed = pack_arrays(ARRAYS, {"own": [kept.own], "votes": [kept.votes], "links": [links]})
@@ -146,8 +148,7 @@ def links_archive(told: LinksFile, path: Path) -> Archive:
     scores = sums_of_votes(own, votes, Links.of(told.n_nodes, links))
     find = LinkAttack(scores, votes, graph, lambda row, _size: (int(index[row]), attacks[row] or ()), own)
     sizes = np.array([(row.certified_size, row.broken_size or 0) for row in told.graphs], dtype=np.int64).T
-    relaxed = "" if all(row.broken_size for row in told.graphs if row.certified_size < threat.most) else "more changes"
-    proof = LinkProof(threat, told.how, relaxed, sizes[0], sizes[1], find)
+    proof = LinkProof(threat, told.how, link_attacks(threat, graph)[1].relaxed, sizes[0], sizes[1], find)
     nodes = TargetNodes(index, tuple(names[node] for node in index.tolist()), (told.n_nodes,))
     n_rows = len(told.graphs)
     about = Rows(np.zeros(n_rows, dtype=np.int64), np.arange(n_rows), n_classes, [""] * n_rows, nodes=nodes)

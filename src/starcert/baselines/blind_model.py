@@ -246,6 +246,20 @@ def node_scores(graph: Graph, train: Labels, labels: Labels, n_classes: int) -> 
     return found | {MEAN: np.mean(list(found.values()), axis=0)} if found else {}
 
 
+def weights_by_class(labels: Labels, answers: Labels, n_classes: int) -> npt.NDArray[np.float64]:
+    """The weight of each validation node: each class counts as often as it is among the answers to other nodes.
+
+    Example:
+        >>> weights_by_class(np.array([0, 0, 1, 1]), np.array([0, 0, 0, 1]), 2)
+        array([0.375, 0.375, 0.125, 0.125])
+    """
+    shares = np.bincount(answers, minlength=n_classes) / np.maximum(np.bincount(labels, minlength=n_classes), 1)
+    if not shares[labels].any():
+        shares = np.ones(n_classes)
+    weights: npt.NDArray[np.float64] = shares[labels] / shares[labels].sum()
+    return weights
+
+
 def _folds(truth: Labels, seed: int) -> Folds:
     """The folds of cross-validation; of a single object, none."""
     drawn = np.arange(len(truth))

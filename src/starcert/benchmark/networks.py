@@ -22,8 +22,8 @@ from typing_extensions import override
 
 import starcert as sc
 from starcert.baselines import blind
-from starcert.baselines.blind_model import MEAN, node_scores
-from starcert.benchmark.data import DRAWN, Nodes, Objects, core_and_rest, limit_of
+from starcert.baselines.blind_model import MEAN, node_scores, weights_by_class
+from starcert.benchmark.data import DRAWN, Objects, core_and_rest, limit_of
 from starcert.benchmark.outcomes import KINDS, TRIED, Timed, fewer, kind_of, read_threat
 from starcert.benchmark.settings import Benchmark
 from starcert.classifiers import features, from_pyg
@@ -270,7 +270,8 @@ class NodeNetworks(Networks):
     @override
     def held(self, train: Objects, validation: Objects) -> tuple[Objects, Whole, Real]:
         answers = self.blind_scores(train).value[MEAN].argmax(axis=1)
-        return validation, validation.labels, weights_of(validation, np.delete(answers, train.numbers))
+        others = np.delete(answers, train.numbers)
+        return validation, validation.labels, weights_by_class(validation.labels, others, validation.data.n_classes)
 
     @override
     @once
@@ -328,14 +329,6 @@ class NodeNetworks(Networks):
         how: Any = {"rule": rule, "tried": tried, "max_attacks": self.setting.max_attacks, "progress": False}
         found, seconds = self.kept(("polled", model, asked, rule), partial(model.certify, graphs, threat=asked, **how))
         return found, found.proof.forward_passes, seconds
-
-
-def weights_of(validation: Nodes, answers: Whole) -> Real:
-    """The weight of each validation node: each class counts as often as it is among the answers to other nodes."""
-    labels, n = validation.labels, validation.data.n_classes
-    shares = np.bincount(answers, minlength=n) / np.maximum(np.bincount(labels, minlength=n), 1)
-    weights: Real = shares[labels] / shares[labels].sum()
-    return weights
 
 
 def copies_of(voting: sc.HashedVotes, data: Dataset) -> Dataset:

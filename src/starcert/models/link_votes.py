@@ -112,6 +112,7 @@ class LinkVotes:
         train: npt.ArrayLike,
         validation: npt.ArrayLike,
         threat: Threat | str = "additions:1",
+        weights: npt.NDArray[np.float64] | None = None,
     ) -> Self:
         """The votes with which most validation nodes are right and certified under a threat.
 
@@ -126,6 +127,7 @@ class LinkVotes:
             train: the nodes whose classes are known: they vote for these. Indices.
             validation: the nodes that decide, likewise. Of equals the smallest bonus, and the largest weight.
             threat: what the attacker can do.
+            weights: how much each validation node counts; None: all the same.
         """
         asked, truth = read_threat(threat), np.asarray(labels)
         taught, deciding = np.asarray(train), np.asarray(validation)
@@ -137,7 +139,8 @@ class LinkVotes:
         for bonus, weight, votes in product(bonuses, WEIGHTS, get_args(Cast)[:2]):
             tried = cls.of_logits(blind, weight=weight, bonus=bonus, known=known, votes=votes)
             found = tried._certify(graph, links, asked, deciding)
-            share = float(np.mean((found.labels == truth[deciding]) & (found.proof.certified_sizes >= asked.most)))
+            kept = (found.labels == truth[deciding]) & (found.proof.certified_sizes >= asked.most)
+            share = float(np.average(kept, weights=weights))
             if share > best:
                 best, chosen = share, tried
         assert chosen is not None

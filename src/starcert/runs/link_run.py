@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from starcert.baselines.blind_model import node_scores
+from starcert.baselines.blind_model import MEAN, node_scores, weights_by_class
 from starcert.classifiers.base import Classifier
 from starcert.classifiers.functions import nodes_of
 from starcert.datasets.dataset import Dataset
@@ -28,7 +29,7 @@ def link_votes(data: Dataset, threat: Threat | None) -> LinkVotes:
     """The votes of links that certify most validation nodes under a threat, on top of the best blind model.
 
     The blind model is the candidate with most validation nodes right. Masks in the node data say which nodes it learns
-    from, and which decide.
+    from, and which decide; their classes count as often as blind models answer them elsewhere.
     """
     if not data.of_nodes or data.labels.dtype == object or threat is None:
         raise InvalidParameterError("data", "be one graph with a class for each of its nodes", data)
@@ -38,9 +39,12 @@ def link_votes(data: Dataset, threat: Threat | None) -> LinkVotes:
     if not scores:
         hint = "Link votes begin with a model of node data, such as words: give each node a row of numbers."
         raise InvalidParameterError("data", f"has no node data to learn from. {hint}")
-    right = {name: np.mean(each.argmax(axis=1)[validation] == labels[validation]) for name, each in scores.items()}
+    answers = {name: each.argmax(axis=1) for name, each in scores.items()}
+    weights = weights_by_class(labels[validation], np.delete(answers[MEAN], train), data.n_classes)
+    right = {name: float(weights @ (each[validation] == labels[validation])) for name, each in answers.items()}
     best = max(right, key=lambda name: right[name])
-    found = LinkVotes.fit(data.graph, scores[best], labels, train=train, validation=validation, threat=threat)
+    parts: dict[str, Any] = {"train": train, "validation": validation, "weights": weights}
+    found = LinkVotes.fit(data.graph, scores[best], labels, **parts, threat=threat)
     said = f"Blind: {best}, {right[best]:.1%} of {len(validation):,} validation nodes right. Links: {found.about}."
     note(said)
     return replace(found, about=said)
