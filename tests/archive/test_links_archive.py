@@ -126,6 +126,24 @@ def test_false_claims_are_refuted(tmp_path, change, field):
     assert field in fields(changed(file, change))
 
 
+def test_more_changes_than_a_node_has_pairs_are_proved_and_refuted_in_no_time(tmp_path):
+    graph, _ = world(0)
+    mine = LinkVotes(np.full((N, 2), (1000, 0)), np.full((N, 2), (0, 1)))  # no links outweigh it
+    write(
+        tmp_path / "certificates.json", Archive.from_result(mine.certify(graph, threat="deletions:40 + additions:40"))
+    )
+    assert verify(tmp_path / "certificates.json").verdict == "proved"
+    file, _ = kept(tmp_path)
+
+    def claim_more(told):
+        told["threat"] = {"text": "flips:1000000", "label": "any 1,000,000 flips", "most": 10**6}
+        for one in told["graphs"]:
+            one.update(certified_size=10**6, broken_size=None, attack=None)
+
+    assert fields(changed(file, claim_more)) == {"certified_size"}
+    assert {each.proved < 10 for each in verify(file).refuted} == {True}
+
+
 def test_a_claim_that_says_less_is_true(tmp_path):
     file, _ = kept(tmp_path)
     assert not fields(changed(file, lambda told: told["graphs"][0].update(certified_size=0)))

@@ -23,8 +23,9 @@ from starcert.archive.untrusted import check
 from starcert.claims.certificates import Certificates
 from starcert.claims.proof import Rows
 from starcert.math.closed_forms import Links, sums_of_votes
-from starcert.methods.links import LinkAttack, LinkProof, link_attacks
+from starcert.methods.links import LinkAttack, LinkProof
 from starcert.objects import Graph, TargetNodes
+from starcert.objects.threats import Additions, Deletions, Rewire
 from starcert.system.errors import InvalidParameterError
 
 Numbers = npt.NDArray[np.int64]
@@ -148,7 +149,8 @@ def links_archive(told: LinksFile, path: Path) -> Archive:
     scores = sums_of_votes(own, votes, Links.of(told.n_nodes, links))
     find = LinkAttack(scores, votes, graph, lambda row, _size: (int(index[row]), attacks[row] or ()), own)
     sizes = np.array([(row.certified_size, row.broken_size or 0) for row in told.graphs], dtype=np.int64).T
-    proof = LinkProof(threat, told.how, link_attacks(threat, graph)[1].relaxed, sizes[0], sizes[1], find)
+    part_of = str(Deletions(threat.most) + Additions(threat.most)) if isinstance(threat, Rewire) else ""
+    proof = LinkProof(threat, told.how, part_of, sizes[0], sizes[1], find)
     nodes = TargetNodes(index, tuple(names[node] for node in index.tolist()), (told.n_nodes,))
     n_rows = len(told.graphs)
     about = Rows(np.zeros(n_rows, dtype=np.int64), np.arange(n_rows), n_classes, [""] * n_rows, nodes=nodes)

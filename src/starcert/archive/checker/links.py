@@ -9,8 +9,10 @@ comes first. What breaks is made: its pairs are counted, changed, and the scores
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +56,17 @@ def check_threat_on_links(threat: Threat | None) -> None:
         raise InvalidParameterError("threat", "is not one that link votes are certified under", str(threat), hint)
 
 
+class Rival(NamedTuple):
+    """What a lead over a rival rests on."""
+
+    node: int
+    linked: Whole  # the nodes that it is linked to, of those whose links may change
+    gains: Whole  # of every node, what a link to it takes from the lead
+    ranked: Whole  # the nodes whose links may be added, those that take most first
+    lost: Whole  # what each link takes from the lead where it is deleted, descending
+    gained: Whole  # what each other pair does where it is added, descending, as far as it may matter
+
+
 class LinkProofs(Proofs):
     """The proofs of what is claimed about each node, from own scores, votes and links."""
 
@@ -68,7 +81,8 @@ class LinkProofs(Proofs):
         self.owned = np.ones(self.n_nodes, dtype=np.bool_)
         if isinstance(self.threat, Controlled):
             self.owned = np.isin(np.array(list(map(str, kept.graph.nodes))), self.threat.nodes)
-        self.ranked: dict[tuple[int, int, bool], Whole] = {}
+        self.ranked: dict[tuple[int, int, bool], tuple[Whole, Whole]] = {}
+        self.cells: dict[int, Whole] = {}
 
     def linked(self, claim: LinkRow) -> Iterator[Difference]:
         """Yields statements about a node that do not follow."""
@@ -93,39 +107,46 @@ class LinkProofs(Proofs):
             if rival == label:
                 continue
             lead = int(scores[label] - scores[rival]) - int(rival < label)
-            gains = self.votes[:, rival] - self.votes[:, label]
+            gains, ranked = self._ranking(label, rival, free)
             here = linked if free else linked[self.owned[linked]]
-            ranked = self._ranking(label, rival, gains, free)
             most = len(linked) + 1 + 2 * claim.certified
             near = ranked[:most]
             elsewhere = near[~np.isin(near, linked) & (near != claim.node)]
             lost, gained = np.sort(-gains[here])[::-1], gains[elsewhere]
-            sums = [np.concatenate([[0], np.cumsum(np.maximum(each, 0))]) for each in (lost, gained)]
-            for size in range(1, found + 1):
-                cells = cells_of(self.threat, size) or ()
-                harm = max(int(sums[0][: d + 1][-1] + sums[1][: a + 1][-1]) for d, a in cells)
-                if type(self.threat) is Rewire and size == 1:
-                    harm = self._rewired(claim.node, here, gains, ranked, lost, gained)
-                if harm > lead:
-                    found = size - 1
-                    break
+            about = Rival(claim.node, here, gains, ranked, lost, gained)
+            if found and self._harm(found, about) > lead:  # harm only grows with the size
+                harm = partial(self._harm, about=about)
+                found = bisect_right(range(1, found + 1), lead, key=harm)
         return found
 
-    def _ranking(self, label: int, rival: int, gains: Whole, free: bool) -> Whole:
-        """The nodes whose links may be added, those with the most harm first."""
+    def _harm(self, size: int, about: Rival) -> int:
+        """The most that an attack of this size takes from the lead over a rival."""
+        if type(self.threat) is Rewire and size == 1:
+            return self._rewired(about)
+        if size not in self.cells:
+            # More changes than a node has pairs do no more.
+            self.cells[size] = np.array(cells_of(self.threat, min(size, 2 * self.n_nodes)), dtype=np.int64).T
+        sums = (np.concatenate([[0], np.cumsum(np.maximum(each, 0))]) for each in (about.lost, about.gained))
+        deleted, added = (each[np.minimum(n, len(each) - 1)] for each, n in zip(sums, self.cells[size], strict=True))
+        return int((deleted + added).max())
+
+    def _ranking(self, label: int, rival: int, free: bool) -> tuple[Whole, Whole]:
+        """What a link to each node takes from the lead, and the nodes whose links may be added, worst first."""
         key = label, rival, free
         if key not in self.ranked:
+            gains = self.votes[:, rival] - self.votes[:, label]
             order = np.argsort(-gains, kind="stable")
-            self.ranked[key] = order if free else order[self.owned[order]]
+            self.ranked[key] = gains, order if free else order[self.owned[order]]
         return self.ranked[key]
 
-    def _rewired(self, node: int, linked: Whole, gains: Whole, ranked: Whole, lost: Whole, gained: Whole) -> int:
-        """The most harm of one rewired edge: one that stays at the node, leaves it, or comes to it."""
-        harms = [0, *(-gains[linked[self.degrees[linked] < self.n_nodes - 1]]).tolist()]
+    def _rewired(self, about: Rival) -> int:
+        """The same of one rewired edge: it stays at the node, leaves it, or comes to it."""
+        node, here, gains, ranked, lost, gained = about
+        harms = [0, *(-gains[here[self.degrees[here] < self.n_nodes - 1]]).tolist()]
         if len(lost) and len(gained):
             harms.append(int(lost[0] + gained[0]))
-        movable = ranked[self.degrees[ranked] > 0][: len(linked) + 2]
-        movable = movable[~np.isin(movable, linked) & (movable != node)]
+        movable = ranked[self.degrees[ranked] > 0][: len(here) + 2]
+        movable = movable[~np.isin(movable, here) & (movable != node)]
         return int(max(harms + gains[movable[:1]].tolist()))
 
     def _false_attack(self, claim: LinkRow, linked: Whole, scores: Whole, label: int) -> str:
