@@ -1,7 +1,7 @@
 """Pages about rows that are no graphs: nodes of a graph, and objects of one's own; and graphs with arcs and types."""
 
 import pytest
-from browsing import open_page, texts
+from browsing import open_page, set_value, texts
 from target_worlds import named_star, nodes
 
 import starcert as sc
@@ -82,7 +82,7 @@ class TestNodes:
             write_report(tmp_path / "report.html", archive, problem.sites * 5)
 
 
-def test_objects_that_are_no_graphs_have_tables_and_maps_and_no_drawings(shown):
+def test_objects_that_are_no_graphs_have_tables_and_curves_and_no_drawings(shown):
     archive, problem = board_world()
     assert page_data(archive, problem.sites)["drawings"]["graphs"] == [None] * 5
     browser = shown(archive, problem)
@@ -90,5 +90,21 @@ def test_objects_that_are_no_graphs_have_tables_and_maps_and_no_drawings(shown):
     assert texts(browser, "#detail-lead")[0].startswith("4 cells. The smoothed classifier")
     assert texts(browser, "#drawing svg") == texts(browser, "#drawing-caption")[1:] == []
     assert texts(browser, "#region-table th") == ["region", "sites", "not 0"]
-    assert "flip this many sites" in texts(browser, "#surface-lead")[0]
-    assert texts(browser, "#surface-0 .shade")[0] == "100%"
+    assert texts(browser, "#curves-heading") == ["Axis by axis"]
+    assert texts(browser, "#surface") == []  # on one of two axes nothing is certified: a map would be one curve
+
+
+def test_results_without_votes_are_searched_and_drawn_beside_what_an_attack_makes_of_them(shown):
+    base = sc.classifiers.from_callable(lambda g: int(g.number_of_edges() > 2), n_classes=2)
+    exact, graphs = sc.ExactClassifier(base), [sc.Graph(4, []), sc.Graph(4, [(0, 1), (1, 2)])]
+    archive = Archive.from_result(exact.certify(graphs, threat="flips:1"), names=["none", "path"], labels=[0, 0])
+    browser = shown(archive, exact.problem(graphs))
+    assert texts(browser, "#graph-table tbody td:last-child") == ["–", "edge 0–2 added"]
+    assert texts(browser, "#graph-table tbody td:nth-child(4)") == ["certified", "broken"]
+    assert texts(browser, "#votes") == []
+    for row, lines in ((0, 0), (1, 3)):
+        browser.execute_script(f"document.querySelector(`tr[data-graph='{row}'] .name button`).click()")
+        assert len(texts(browser, "#attacked:not([hidden]) svg > line")) == lines
+    assert "The answer is then 1." in texts(browser, "#attack-text")[0]
+    set_value(browser, "#search", "path", "input")
+    assert texts(browser, "#graph-table .name") == ["path"]

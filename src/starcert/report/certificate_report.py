@@ -126,7 +126,6 @@ def _numbers(archive: Archive, counts: ReportSummary, words: Words, base: Sequen
     else:
         yield KeyFigure("unknown", "accuracy: the true classes are not known", "number-accuracy")
     yield KeyFigure(f"{counts.n_abstained / counts.n_graphs:.1%}", "abstentions", "number-abstained")
-    yield from findings.smallest_attack(archive)
     alpha = at_most(archive.certificates.alpha or archive.alpha)
     yield KeyFigure(alpha, f"alpha, the failure probability of {_whose(archive)}", "number-alpha")
 

@@ -55,6 +55,20 @@ const Drawing = (() => {
     };
   }
 
+  // The graph that an attack makes, in the same places.
+  function attacked(graph) {
+    const code = (u, v) => u * graph.n + v;
+    const after = new Map(graph.attack.map(([u, v, before, to]) => [code(u, v), [u, v, to === -1 ? Number(!before) : to]]));
+    const all = graph.edges.map(([u, v, r], e) => [[u, v, r], graph.types[e], graph.orders && graph.orders[e]]).filter(([[u, v]]) => !after.has(code(u, v)));
+    for (const [u, v, to] of after.values()) if (to) all.push([[u, v, graph.region.get(code(u, v)) ?? -1], to, Formula.ORDERS.indexOf(graph.typeNames[to - 1]) + 1 || 1]);
+    const labels = [...graph.labels];
+    for (const [node, text] of graph.attackedNodes) if (text.includes(" → ")) labels[node] = text.split(" → ").pop();
+    return {
+      ...graph, labels, edges: all.map(([edge]) => edge), types: graph.types.length ? all.map(([, type]) => type) : [], orders: graph.orders && all.map(([, , order]) => order),
+      present: new Map(all.map(([[u, v], type]) => [code(u, v), type || 1])), attack: [], attackedNodes: [], pairs: [], absent: [],
+    };
+  }
+
   function unpackGraph(data, packed) {
     const n = packed.n;
     const edges = pairsOf(packed.edges);
@@ -215,5 +229,5 @@ const Drawing = (() => {
     svg.append(label);
   }
 
-  return { unpack, draw, colour, sample, pairsOf, shape, line, SIZE: [WIDTH, HEIGHT], FIXED, MAX_HINTS };
+  return { unpack, attacked, draw, colour, sample, pairsOf, shape, line, SIZE: [WIDTH, HEIGHT], FIXED, MAX_HINTS };
 })();

@@ -15,7 +15,7 @@ from starcert.objects.binding import why_no_evidence
 from starcert.objects.noise import Noise
 from starcert.objects.threats import AnyFlips, Box
 from starcert.objects.words import AttackWords, Words
-from starcert.report.blocks import KeyFigure, Marked, Notice, Phrase, Tones
+from starcert.report.blocks import Marked, Notice, Phrase, Tones
 from starcert.system.output import plural, quantity
 
 MAX_REASONS = 5  # the most reasons that are written out
@@ -118,18 +118,6 @@ def without_attacks(archive: Archive, words: Words = GRAPHS) -> str:
     those = "It counts as certified, and is" if n == 1 else "They count as certified, and are"
     which = f"{n:,} of {quantity(n + found[-1].n_graphs, words.one)} {'has' if n == 1 else 'have'}"
     return f"{which} no attack of this kind ({found[-1].label}). {those} left out of these numbers."
-
-
-def smallest_attack(archive: Archive) -> Iterator[KeyFigure]:
-    """With evidence about several units of a threat, the share of graphs that withstand one, beside that by p_A."""
-    certificates, labels = archive.certificates, archive.known
-    if certificates.verdicts is None or certificates.threat is None or None in archive.capacities:
-        return
-    one, *more = certificates.counts(labels, certificates.counted)
-    if one.n_graphs and more:
-        what = "certified" if labels is None else "right and certified"
-        by_p_A = f"by p_A alone {one.percent(one.n_by_p_A)}" if one.n_certified is not None else one.why  # noqa: N806
-        yield KeyFigure(one.percent(one.n_certified), f"{what} against {one.label} ({by_p_A})", "number-any-flip")
 
 
 def changed_together(archive: Archive) -> list[str]:

@@ -75,6 +75,7 @@
     $("type-legend").replaceChildren();
     if (data.evidence) $("influence-choice").hidden = !graph;
     if (!graph) {
+      if (data.evidence) $("attacked").hidden = true;
       const svg = data.drawings.graphs[o];
       $("drawing").replaceChildren(...(svg ? [new DOMParser().parseFromString(svg, "image/svg+xml").documentElement] : []));
       Text.write($("drawing-caption"), notDrawn(o));
@@ -131,6 +132,11 @@
     const weighed = data.evidence && graph.pairs.length > 0 && $("influence").checked;
     if (data.evidence) $("influence-choice").hidden = !graph.pairs.length;
     $("drawing").replaceChildren(Drawing.draw(graph, shown, weighed));
+    if (data.evidence) {
+      const broken = graph.attack.length || graph.attackedNodes.length;
+      $("attacked").hidden = !broken;
+      if (broken) $("attacked").replaceChildren(Text.element("figcaption", {}, `The attacked ${words.whole}`), Drawing.draw(Drawing.attacked(graph), false, false));
+    }
     const edges = graph.directed ? "Arcs" : "Edges";
     const fixed = graph.edges.some(([, , region]) => region < 0) ? ` Grey ${edges.toLowerCase()} are fixed: they lie in no region.` : "";
     const nodes = graph.home.some((region) => region >= 0) ? " Nodes have the colour of the region that holds the pairs among them." : "";

@@ -34,6 +34,12 @@ class ShareGrid(NamedTuple):
     majority: float | None  # the share of the most frequent class among these
     shares: npt.NDArray[np.float64]  # NaN where 0 would say nothing
 
+    @property
+    def is_plane(self) -> bool:
+        """False if there is one column or one row of shares alone: the curve of its axis shows it."""
+        ways = [bool(np.nan_to_num(each).any()) for each in (self.shares[1:], self.shares[:, 1:])]
+        return not self.whole or ways[0] == ways[1]
+
     @classmethod
     def of(cls, archive: Archive, axes: Sequence[int], most: int) -> ShareGrid:
         """That of an archive, at no more than about this many counts on each axis."""
@@ -74,7 +80,7 @@ def map_sections(archive: Archive, words: Words) -> Iterator[Section]:
     known = archive.known is not None
     if len(pairs) > MAX_MAPS:
         return
-    pairs = [pair for pair in pairs if all(len(ticks) > 1 for ticks in planes[pair].ticks)]  # the others are curves
+    pairs = [pair for pair in pairs if planes[pair].is_plane]  # the others are curves
     if not pairs:
         return
     what = "answered right and certified" if known else "certified"
