@@ -9,8 +9,10 @@ import pytest
 import starcert as sc
 from starcert.archive import read
 from starcert.baselines.blind_model import node_scores
+from starcert.benchmark.archives import Proved
 from starcert.datasets import npz
 from starcert.datasets.parts import split_nodes
+from starcert.system.errors import StarcertError
 
 pytest.importorskip("sklearn")
 N = 90
@@ -154,6 +156,23 @@ def test_rerun_says_that_verify_proves_all_of_it(folder, here):
     assert here(*COMMAND, "--out", "results")[0] == 0
     status, _, notes = here("verify", "results", "--rerun", "3")
     assert (status, "verify proves all of it" in notes) == (2, True)
+
+
+def test_a_file_that_says_more_is_refuted(folder, here):
+    assert here(*COMMAND, "--threat", "flips:3", "--out", "results")[0] == 0
+    file = folder / "results" / "certificates.json"
+    told = json.loads(file.read_text())
+    one = next(each for each in told["graphs"] if each["broken_size"])
+    one.update(certified_size=3, broken_size=None, attack=None)
+    file.write_text(json.dumps(told))
+    status, said, _ = here("verify", "results")
+    assert (status, one["name"] in said, "certified_size" in said) == (1, True, True)
+    with pytest.raises(StarcertError, match="1 of its claims are false"):
+        Proved.of(file)
+    one.update(certified_size=0)
+    file.write_text(json.dumps(told))
+    with pytest.raises(StarcertError, match="a method of the benchmark itself"):
+        Proved.of(file)
 
 
 def test_a_dry_run_and_the_lists_know_it(folder, here):

@@ -113,7 +113,9 @@ class Proved(NamedTuple):
             raise StarcertError(f"{found} Give a file that starcert verify proves.")
         if found.archive.plain:
             hint = "Run the method here, as --method FILE.PY:CLASS."
-            raise StarcertError(f"{file}: nothing proves what the model answered where attacks were tried. {hint}")
+            why = "nothing proves what the model answered where attacks were tried"
+            why = "link votes are a method of the benchmark itself" if found.archive.kind == "links" else why
+            raise StarcertError(f"{file}: {why}. {hint}")
         archive: Archive = found.archive
         if archive.word not in ("graph", "node"):
             raise StarcertError(f"{file}: is about {archive.word}s, and the benchmark about changed edges of graphs.")

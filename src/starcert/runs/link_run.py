@@ -45,7 +45,8 @@ def link_votes(data: Dataset, threat: Threat | None) -> LinkVotes:
     best = max(right, key=lambda name: right[name])
     parts: dict[str, Any] = {"train": train, "validation": validation, "weights": weights}
     found = LinkVotes.fit(data.graph, scores[best], labels, **parts, threat=threat)
-    said = f"Blind: {best}, {right[best]:.1%} of {len(validation):,} validation nodes right. Links: {found.about}."
+    share = f"right on {right[best]:.1%} of {len(validation):,} validation nodes, weighted by class"
+    said = f"Blind: {best}, {share}. Links: {found.about}."
     note(said)
     return replace(found, about=said)
 
