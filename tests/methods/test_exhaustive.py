@@ -331,3 +331,15 @@ def test_what_cannot_be_tried_is_refused():
         sc.ExactClassifier(on_values()).certify([sc.Bits([0] * 3000)], threat="flips:1000")
     with pytest.raises(InvalidParameterError, match="answers classes"):
         sc.ExactClassifier(len)
+
+
+def test_rows_say_what_is_right_where_the_classes_are_known():
+    base = sc.classifiers.from_callable(lambda g: int(g.number_of_edges() > 2), n_classes=2)
+    found = sc.ExactClassifier(base).certify([sc.Graph(4, [(0, 1), (1, 2)]), sc.Graph(4, [])] * 2, threat="flips:1")
+    rows = found.rows([0, 1, None, 0], names=list("abcd"))
+    assert [(row["name"], row["true_class"], row["right"]) for row in rows] == [
+        ("a", 0, True), ("b", 1, False), ("c", None, None), ("d", 0, True)
+    ]  # fmt: skip
+    for wrong, given in (("base", {"base": [0] * 4}), ("names", {"names": ["a"]})):
+        with pytest.raises(InvalidParameterError, match=wrong):
+            found.rows(**given)

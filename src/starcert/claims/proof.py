@@ -86,13 +86,21 @@ class Proof(ABC):
         return {}
 
     def rows(self, of: Certificates, labels: Labels | None, **about: Any) -> list[dict[str, object]]:  # noqa: ANN401
-        """One row a graph or target, for a table or a CSV file."""
-        if labels is not None or about:
-            hint = "Of other results, to_frame() has all that is known, and certified_accuracy(labels) a share."
-            raise InvalidParameterError("labels", "not be given where no votes were drawn", labels, hint)
+        """One row a graph or target, for a table or a CSV file; of what is said about them, `names` alone."""
+        called = about.pop("names", None)
+        if about:
+            raise InvalidParameterError(next(iter(about)), "be left out where no votes were drawn", "a value")
+        if called is not None and len(called) != len(of):
+            raise InvalidParameterError("names", f"be one for each of {len(of)} rows", len(called))
         names, found = of.classes or range(of.n_classes), list[dict[str, object]]()
+        truth, right = (None, None) if labels is None else (of.truth(labels).tolist(), of.right(labels))
         for one in of:
-            place = {} if of.nodes is None else {"target": one.target, "node": of.nodes.names[one.row]}
+            place: dict[str, object] = {} if called is None else {"name": called[one.row]}
+            place |= {} if of.nodes is None else {"target": one.target, "node": of.nodes.names[one.row]}
+            if truth is not None and right is not None:
+                label = truth[one.row]
+                place["true_class"] = None if label is None else names[label]
+                place["right"] = None if label is None else bool(right[one.row])
             sizes = {"certified_size": one.certified_size, "broken_size": one.broken_size}
             found.append(
                 {"graph": one.object, **place, "answer": names[one.label], **sizes}
