@@ -24,7 +24,7 @@ from starcert.benchmark.outcomes import SIZES, kind_of, read_threat
 from starcert.claims.gains import paired_difference
 from starcert.claims.outcomes import Outcome
 from starcert.claims.tables import latex
-from starcert.report.blocks import Curve, Curves, Panel, Report, Section, TableBlock, Text
+from starcert.report.blocks import Curve, Curves, Headline, Marked, Panel, Report, Section, TableBlock, Text, Tones
 from starcert.report.document import as_bytes, page_of
 from starcert.system.files import write_whole
 from starcert.system.output import csv_lines
@@ -215,6 +215,24 @@ class Shown(NamedTuple):
         )  # fmt: skip
         return f"{first} At size 1, “{best.method}” has the most right and certified, {cell.certified:.1%}: {verdict}."
 
+    @property
+    def headline(self) -> Headline | None:
+        """The states under the smallest attacks with the method that certifies most; None where none was asked."""
+        others = [line for line in self.lines if line.method != BLIND and line.cells[1].certified is not None]
+        if not others:
+            return None
+        best = max(others, key=lambda line: line.cells[1].certified or 0.0)
+        cell = best.cells[1]
+        states = {"certified": cell.certified or 0.0, "broken": cell.broken or 0.0, "open": cell.open or 0.0}
+        first, *more = (f"{percent(share)}% {state}" for state, share in states.items())
+        told = ", ".join(["", *more, f"of {self.lines[0].graphs:,} {self.lines[0].objects}"])
+        blind = "" if best.blind is None else f"; a model that sees no edges: {percent(best.blind)}%"
+        shares = {"by-p-a": cell.certified or 0.0, "broken": cell.broken or 0.0, "open": cell.open or 0.0}
+        shares |= {"wrong": max(0.0, 1 - sum(shares.values()) - best.abstained), "abstains": best.abstained}
+        phrase = (f"“{best.method}” certifies most at size 1: ", Marked(first, "strong"), f"{told}{blind}.")
+        values = {"data": self.data, "threat": self.threat, "method": best.method, **states, "blind": best.blind}
+        return Headline(phrase, Tones(tuple(shares.items())), values, f"{self.data}, {self.words}")
+
     def section(self, number: int) -> Section:
         """The part of the page: a curve for each method, and the table."""
         first, curves = self.lines[0], list[Curve]()
@@ -294,7 +312,8 @@ def report_of(
         heading: [(name, each if isinstance(each, str) else json.dumps(each)) for name, each in values.items()]
         for heading, values in made.items()
     }
-    return Report(title="Methods side by side", statement=texts["statement"], numbers=(), notices=(),
+    answers = [each for each in (one.headline for one in shown) if each is not None]
+    return Report(title="Methods side by side", answers=answers, statement=texts["statement"], numbers=(), notices=(),
                   sections=sections, origin=[origin])  # fmt: skip
 
 
