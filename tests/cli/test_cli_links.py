@@ -105,6 +105,16 @@ def test_the_run_file_repeats_the_run_and_programs_read_the_same(folder, here):
     assert here("compare", "a", "b")[0] == 0
 
 
+def test_a_finished_run_is_repeated_shown_and_built_again_and_no_other_takes_its_place(folder, here):
+    words = (*COMMAND, "--threat", "flips:2", "--out", "a")
+    assert here(*words)[0] == 0
+    before = {each.name: each.read_bytes() for each in (folder / "a").iterdir()}
+    assert here(*words)[0] == here("show", "a", "--rebuild")[0] == 0
+    assert {each.name: each.read_bytes() for each in (folder / "a").iterdir()} == before
+    status, _, notes = here(*COMMAND, "--threat", "flips:3", "--out", "a")
+    assert (status, "holds another run" in notes) == (2, True)
+
+
 def test_masks_in_the_file_and_fractions_decide_the_parts(folder, here):
     masks = np.zeros((3, N), dtype=bool)
     masks[0, :20], masks[1, 20:40], masks[2, 50:60] = True, True, True

@@ -33,7 +33,7 @@ from starcert.objects.threats import Threat
 from starcert.runs.grid import Grid
 from starcert.runs.run_file import EXPECTED, OF_SWEEPS, RUN, RunFile, RunFileError, read_run_file
 from starcert.runs.setting_values import threat_text
-from starcert.runs.settings import CERTIFICATE_SETTINGS, SETTINGS, RunSettings
+from starcert.runs.settings import CERTIFICATE_SETTINGS, SETTINGS, RunSettings, run_settings
 from starcert.runs.user_code import Reference
 from starcert.system.errors import InvalidParameterError, StarcertError
 from starcert.system.files import holding_lock, is_empty, is_user_module, write_whole
@@ -169,7 +169,7 @@ def differences(there: RunFile, record: RunRecord) -> list[str]:
     if (there.grid is None) != (grid is None):
         return [f"there {'a run of certify' if there.grid is None else 'a sweep'}"]
     own = {} if grid is None else there.sweep
-    known = RunSettings(**{**there.values, **own, "out": settings.out})  # type: ignore[arg-type]
+    known = run_settings({**there.values, **own, "out": settings.out})
     # Of data it is the content that counts; of code the names and the content, not the folder.
     keys = [key for key, setting in SETTINGS.items() if setting.changes != "nothing"]
     if grid is not None and there.grid == grid and grid.levels(known.noise) == grid.levels(settings.noise):
