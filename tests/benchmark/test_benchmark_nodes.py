@@ -87,7 +87,7 @@ def answered(outcomes) -> list[int]:
 @pytest.mark.parametrize(
     ("made", "model_of", "kind"),
     [(VotesOfLinks, votes_of, kind) for kind in KINDS]
-    + [(OverLinks, propagation_of, kind) for kind in OverLinks.kinds],
+    + [(OverLinks, propagation_of, kind) for kind in sorted(OverLinks.kinds)],
 )
 def test_models_of_links_hold_under_every_attack(made, model_of, kind):
     states, method = [], made(NodeNetworks(Benchmark()))
