@@ -56,9 +56,9 @@ def converted(value: Any, form: type[FormT], name: str = "") -> FormT:  # noqa: 
     """A value of a file in a form that msgspec checks; a `MalformedError` says what is wrong, and where.
 
     Example:
-        >>> converted({"a": 0.5}, dict[str, int])
+        >>> converted([1, 0.5], list[int])
         Traceback (most recent call last):
-        starcert.archive.untrusted.MalformedError: the file must be a whole number. Got 0.5 instead.
+        starcert.archive.untrusted.MalformedError: '[1]' must be a whole number. Got 0.5 instead.
         >>> converted([1, "x"], list[int], "counts")
         Traceback (most recent call last):
         starcert.archive.untrusted.MalformedError: 'counts[1]' must be a whole number. Got 'x' instead.
