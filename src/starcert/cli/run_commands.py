@@ -84,8 +84,8 @@ def certify(run: Path | None, dry_run: bool, quick: bool, as_json: bool, given: 
     expected = _still_expected(file.expected, options)
     outcome = certify_run(settings, expected=expected, note=note, before=None if as_json or is_quiet() else show)
     _show(outcome.found, {"folder": outcome.folder, "report": outcome.report}, as_json)
-    asks_one_thing = settings.threat is not None and settings.plan == "fixed" and not settings.exact
-    if asks_one_thing and settings.samples >= MANY and not as_json:
+    votes_on_one_thing = settings.threat is not None and settings.method == "smoothed" and not settings.exact
+    if votes_on_one_thing and settings.plan == "fixed" and settings.samples >= MANY and not as_json:
         show(_FEWER)
 
 
