@@ -31,7 +31,7 @@ GALLERY = HERE.parent / "examples" / "gallery"
 FOLDER = HERE / "pictures"
 RESULTS = HERE.parent / "studies" / "results"
 MOST_FLIPS = 5  # in the picture of structure
-WIDTH, HEIGHT = 1180, 2000
+WIDTH, HEIGHT = 1180, 2600
 MAX_COLOURS = 256
 """A picture of a page needs few colours, and is a third as large with this many."""
 
