@@ -1,6 +1,7 @@
 """Archives of link votes: read as written, proved by a second computation, refuted where anything is changed."""
 
 import json
+import tracemalloc
 from dataclasses import replace
 from hashlib import sha256
 from itertools import combinations
@@ -236,3 +237,15 @@ def test_threats_have_the_changes_at_one_node_that_they_allow():
     assert cells_of(read_threat("rewire:2"), 2) == [(2, 2)]
     for unknown in ("deletions:1 | additions:2", "delete_node:1", "inject:2", "swap:1", "valence:1"):
         assert cells_of(read_threat(unknown), 1) is None
+
+
+def test_a_number_of_nodes_without_scores_takes_no_memory(tmp_path):
+    file, _ = kept(tmp_path)
+    changed(file, lambda told: told.update(n_nodes=10**7))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ArchiveError, match="'own' must be longer"):
+            read(file)
+        assert tracemalloc.get_traced_memory()[1] < 2**24
+    finally:
+        tracemalloc.stop()

@@ -119,8 +119,9 @@ def links_archive(told: LinksFile, path: Path) -> Archive:
     check(cells_of(threat, 1) is not None, "threat", "be one that link votes are certified under", told.threat.text)
     check(n_classes > 1, "class_names", "be two or more", told.class_names)
     check(bool(told.graphs), "graphs", "hold at least one node", [])
-    names: tuple[Any, ...] = tuple(range(told.n_nodes)) if told.node_names is None else told.node_names
-    check(len(set(names)) == told.n_nodes, "node_names", f"be {told.n_nodes:,} different names", len(names))
+    if told.node_names is not None:
+        different = len({*told.node_names})
+        check(different == told.n_nodes, "node_names", f"be {told.n_nodes:,} different names", different)
     seen = set[int]()
     for i, row in enumerate(told.graphs):
         place = f"graphs[{i}]"
@@ -142,7 +143,8 @@ def links_archive(told: LinksFile, path: Path) -> Archive:
     )  # fmt: skip
     check(side is not None, "arrays.file", "name the file of scores, votes and links", None)
     assert side is not None
-    own, votes, links = side
+    own, votes, links = side  # as many scores as nodes: only now is their number known to be true
+    names: tuple[Any, ...] = tuple(range(told.n_nodes)) if told.node_names is None else told.node_names
     index = np.array([row.node for row in told.graphs], dtype=np.int64)
     graph = Graph(told.n_nodes, links, nodes=names)
     attacks = {i: row.attack for i, row in enumerate(told.graphs)}
