@@ -249,3 +249,23 @@ def test_a_number_of_nodes_without_scores_takes_no_memory(tmp_path):
         assert tracemalloc.get_traced_memory()[1] < 2**24
     finally:
         tracemalloc.stop()
+
+
+def test_an_attack_beyond_the_budget_of_a_node_breaks_nothing(tmp_path):
+    tried = 0
+    for seed in range(12):
+        file, found = kept(tmp_path, "local:3,per_node=1", seed)
+        graph, votes = world(seed)
+        wider = votes.certify(graph, threat="flips:2")
+        for row in np.flatnonzero((found.certified_sizes == 3) & (wider.broken_sizes == 2)).tolist():
+            sites = wider[row].attack().sites
+            pairs = sorted(PAIRS[site] for site in sites)
+
+            def claim_broken(told, row=row, pairs=pairs):
+                told["graphs"][row].update(certified_size=0, broken_size=2, attack=pairs)
+
+            before = file.read_text()
+            assert fields(changed(file, claim_broken)) == {"attack"}
+            file.write_text(before)
+            tried += 1
+    assert tried
